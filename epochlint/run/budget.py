@@ -1,0 +1,267 @@
+"""The budget: what a run will do, by pure arithmetic over its settings.
+
+`budget(run, era, workers)` gives the facts of one scenario. Unknown settings become bounds: more records or epochs
+mean more steps, a larger batch means fewer, so the bounds of the inputs give the bounds of the result.
+"""
+
+from __future__ import annotations
+
+from epochlint.run.counting import Shape, Steps, Warmup, every
+from epochlint.run.known import (
+    DERIVED,
+    ON_ESTIMATE,
+    ON_PLACEHOLDER,
+    ON_RECORDS,
+    ON_TABLE,
+    ON_WORKERS,
+    UNKNOWN,
+    WRITTEN,
+    Known,
+    between,
+    resting,
+)
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from epochlint.run.counting import Get
+    from epochlint.run.run import Era, Run
+
+MANY = 1 << 40  # stands for "as many as you like" where a bound is needed
+
+# Schedules that end at (almost) zero or fall at all; a constant rate makes few steps less of a loss.
+_FLAT = frozenset({"constant", "constant_with_warmup", "reduce_lr_on_plateau", "greedy"})
+
+Facts = dict[str, Known]
+
+
+class Budget:
+    """The facts of one run in one scenario: an era and a number of workers (None where no number is meant)."""
+
+    __slots__ = ("era", "facts", "run", "warmup", "workers")
+
+    def __init__(self, run: Run, era: Era, workers: int | None) -> None:
+        self.run = run
+        self.era = era
+        self.workers = workers
+        self.warmup: Warmup | None = None
+        self.facts: Facts = {}
+        self._fill()
+
+    def get(self, name: str) -> Known:
+        """A setting in this era."""
+        return self.run.setting(name, self.era)
+
+    def fact(self, name: str) -> Known:
+        """A fact, or a setting of that name."""
+        found = self.facts.get(name)
+        return found if found is not None else self.get(name)
+
+    def _fill(self) -> None:
+        facts, get, counting = self.facts, self.get, self.era.counting
+        facts["gpus"] = gpus = self._gpus()
+        batch = counting.batch(get, self.workers)
+        facts["per_device_batch"], facts["accumulation"] = batch.per_device, batch.accumulation
+        facts["effective_batch"] = resting(batch.effective, gpus.basis)
+        rows = get("rows")
+        facts["rows"] = rows
+        facts["records"] = records = self._records(rows)
+        limit = get("max_steps")
+        facts["max_steps"] = limit
+        self._lengths(records, batch.per_device, batch.accumulation, facts["effective_batch"], limit)
+        self._warm(facts["total_steps"], facts["natural_steps"])
+        self._cadences(facts["total_steps"], facts["steps_per_epoch"])
+        scheduler = get("scheduler")
+        if scheduler.exact and scheduler.value is not None:
+            name = str(scheduler.value)
+            facts["warmup_used"] = Known(name not in counting.unwarmed)
+            facts["decays"] = Known(name not in _FLAT)
+        for name in ("learning_rate", "scheduler", "weight_decay", "method", "tuning", "messages", "tokens"):
+            facts[name] = get(name)
+        facts["trainer"] = Known(self.run.trainer, WRITTEN)
+
+    def _gpus(self) -> Known:
+        gpus = self.get("gpus")
+        parallel = self.get("parallel").number or 1
+        if gpus.number is not None:
+            if parallel == 1:
+                return gpus
+            return Known(
+                max(1, int(gpus.number // parallel)), DERIVED, formula=("{} / {}", (gpus.number, parallel)), key_span=gpus.key_span
+            )
+        if self.workers is not None and not gpus.unknown:
+            return gpus
+        return Known(self.workers, DERIVED, basis=ON_WORKERS) if self.workers is not None else between(1, None)
+
+    def _records(self, rows: Known) -> Known:
+        if rows.unknown:
+            rows = between(1, None, origin=rows.origin, basis=rows.basis)
+        records = self.era.counting.records(rows, self.get)
+        return resting(records, ON_RECORDS | rows.basis | (ON_PLACEHOLDER if self.run.placeholder else 0))
+
+    def _lengths(self, records: Known, per_device: Known, accumulation: Known, effective: Known, limit: Known) -> None:
+        facts = self.facts
+        epochs = self.get("epochs")
+        basis = records.basis | effective.basis | (epochs.basis & (ON_ESTIMATE | ON_TABLE))
+        facts["steps_per_epoch"] = facts["natural_steps"] = facts["total_steps"] = UNKNOWN
+        facts["epochs"] = epochs
+        stopped = limit.number
+        bounds = None
+        if self.era.counting.steps is not None and self._countable() and _possible(per_device, accumulation, effective):
+            low = self._corner(records.low or 0, per_device.high, accumulation.high, effective.high, epochs.low, stopped)
+            high = None
+            if records.high is not None and (epochs.high is not None or stopped is not None):
+                high = self._corner(records.high, per_device.low, accumulation.low, effective.low, epochs.high or 1, stopped)
+            bounds = (low, high)
+        if bounds is not None:
+            low, high = bounds
+            formula = _pass_formula(records, effective) if high is not None and low.per_epoch == high.per_epoch else None
+            facts["steps_per_epoch"] = between(low.per_epoch, high.per_epoch if high else None, basis=basis, formula=formula)
+            if not epochs.unknown:
+                facts["natural_steps"] = between(low.natural, high.natural if high else None, basis=basis)
+        if not limit.exact:
+            facts["total_steps"] = UNKNOWN
+        elif stopped is not None:
+            facts["total_steps"] = self._limited(bounds, int(stopped), basis, limit)
+        elif bounds is not None and not epochs.unknown:
+            low, high = bounds
+            total = between(low.total, high.total if high else None, basis=basis)
+            if total.exact and epochs.number is not None:
+                total.formula = ("{} x {}", (epochs.number, facts["steps_per_epoch"].value))
+            total.key_span = epochs.key_span
+            facts["total_steps"] = total
+        self._passes(limit)
+
+    def _limited(self, bounds: tuple[Steps, Steps | None] | None, stopped: int, basis: int, limit: Known) -> Known:
+        """The total under a written limit: mostly the limit, unless this trainer stops earlier by itself."""
+        if bounds is None:
+            return Known(stopped, limit.origin, key_span=limit.key_span, formula="max_steps")
+        low, high = bounds
+        if low.total == stopped and (high is None or high.total == stopped):
+            return Known(stopped, limit.origin, key_span=limit.key_span, formula="max_steps")
+        return between(low.total, high.total if high is not None else None, basis=basis, key_span=limit.key_span)
+
+    def _corner(
+        self,
+        records: float,
+        per_device: float | None,
+        accumulation: float | None,
+        effective: float | None,
+        epochs: float | None,
+        limit: float | None,
+    ) -> Steps:
+        """The steps at one end of the bounds."""
+        steps = self.era.counting.steps
+        assert steps is not None
+        drop_last = self.get("drop_last")
+        shape = Shape(
+            int(records),
+            int(per_device or MANY),
+            int(accumulation or MANY),
+            self.workers or 1,
+            epochs if epochs is not None else 0.0,
+            int(limit) if limit is not None else None,
+            drop_last.exact and bool(drop_last.value),
+            int(effective or MANY),
+            self.get,
+        )
+        return steps(shape)
+
+    def _countable(self) -> bool:
+        """Whether rows lead to steps at all: packing joins rows, a stream has no end."""
+        for name in ("packing", "streaming", "batch_unknown"):
+            known = self.run.settings.get(name)
+            if known is not None and (not known.exact or known.value):
+                return False
+        return True
+
+    def _passes(self, limit: Known) -> None:
+        """Epochs that the run makes: as written, or what a step limit comes to."""
+        facts = self.facts
+        if limit.number is None and limit.exact:
+            return
+        total, per_epoch = facts["total_steps"], facts["steps_per_epoch"]
+        natural = facts["natural_steps"]
+        if natural.number is not None and natural.number == total.number:
+            return
+        if total.number is not None and per_epoch.low and per_epoch.low > 0:
+            low = total.number / per_epoch.high if per_epoch.high else None
+            passes = between(low, total.number / per_epoch.low, basis=per_epoch.basis, key_span=limit.key_span)
+            if passes.exact:
+                passes.formula = ("{} / {}", (total.value, per_epoch.value))
+            facts["epochs"] = passes
+        else:
+            facts["epochs"] = UNKNOWN
+
+    def _warm(self, total: Known, natural: Known) -> None:
+        facts = self.facts
+        facts["warmup_steps"] = facts["warmup_fraction"] = UNKNOWN
+        counting = self.era.counting
+        if counting.warmup is None:
+            return
+        self.warmup = warmup = counting.warmup(self.get)
+        if warmup is None:
+            return
+        place = self.get(warmup.key).key_span if warmup.key else None
+        if total.number is not None:
+            steps = warmup.steps(int(total.number), int(natural.number if natural.number is not None else total.number))
+            formula = (warmup.formula, (total.value,)) if warmup.formula else None
+            facts["warmup_steps"] = known = Known(steps, DERIVED, key_span=place, formula=formula, basis=total.basis)
+            if total.number > 0:
+                facts["warmup_fraction"] = Known(
+                    steps / total.number, DERIVED, key_span=place, basis=total.basis, formula=("{} / {}", (known.value, total.value))
+                )
+            return
+        low = total.low or 0
+        at_low = warmup.steps(int(low), int(natural.low or low))
+        at_high = warmup.steps(int(total.high), int(natural.high or total.high)) if total.high is not None else None
+        if warmup.share is None:
+            # A number of steps, whatever the total is.
+            facts["warmup_steps"] = known = between(at_low, at_low, key_span=place)
+            most = at_low / low if low > 0 else None
+            least = at_low / total.high if total.high else 0.0
+            facts["warmup_fraction"] = between(least, most, key_span=place, basis=total.basis)
+            return
+        share, rounding = warmup.share
+        facts["warmup_steps"] = between(at_low, at_high, key_span=place, basis=total.basis)
+        slack = 1 / low if low > 0 else 1.0
+        least, most = (share, share + slack) if rounding == "ceil" else (max(0.0, share - slack), share)
+        facts["warmup_fraction"] = between(least, most, key_span=place, basis=total.basis)
+
+    def _cadences(self, total: Known, per_epoch: Known) -> None:
+        facts, counting = self.facts, self.era.counting
+        for name, count in (("evaluations", counting.evaluations), ("checkpoints", counting.checkpoints)):
+            facts[name] = self._happening(count, total, per_epoch)
+        for name in ("eval", "save", "logging"):
+            interval = self.get(f"{name}_steps").number
+            if interval is not None and interval > 0:
+                if interval >= 1:
+                    facts[f"{name}_every"] = Known(int(interval), key_span=self.get(f"{name}_steps").key_span)
+                elif total.number is not None:
+                    facts[f"{name}_every"] = Known(every(interval, int(total.number)), basis=total.basis)
+
+    def _happening(self, count: object, total: Known, per_epoch: Known) -> Known:
+        if not callable(count):
+            return UNKNOWN
+        get: Get = self.get
+        if total.number is not None and (per_epoch.number is not None or per_epoch.unknown or total.origin != DERIVED):
+            happened = count(get, int(total.number), int(per_epoch.number or 0))
+            return UNKNOWN if happened is None else Known(int(happened), basis=total.basis)
+        low = count(get, int(total.low or 0), int(per_epoch.high or 0))
+        if low == 0 and count(get, MANY, 1) == 0:
+            return Known(0)
+        if total.high is not None and total.low is not None:
+            high = count(get, int(total.high), int(per_epoch.low or 0))
+            if low is not None and high is not None:
+                return between(min(low, high), max(low, high), basis=total.basis)
+        return between(low, None, basis=total.basis) if low is not None else UNKNOWN
+
+
+def _possible(*numbers: Known) -> bool:
+    """No factor of the batch is below one: such a run has no arithmetic, and a rule of its own."""
+    return all(known.low is None or known.low >= 1 for known in numbers)
+
+
+def _pass_formula(records: Known, effective: Known) -> tuple[str, tuple[object, ...]] | None:
+    if records.number is None or effective.number is None:
+        return None
+    return "{} records / {}", (records.value, effective.value)

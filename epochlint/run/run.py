@@ -1,0 +1,173 @@
+"""The run: one planned training run, normalized.
+
+Settings have one vocabulary for all trainers; a trainer that has no such thing leaves it out. Counts are plain
+numbers, shares are fractions of one, rates are what the optimizer is given.
+
+| setting | meaning |
+|---|---|
+| per_device_batch | sequences (records, packs, completions) one worker takes at a time |
+| accumulation | micro-batches a worker sums up for one step |
+| global_batch | sequences of one step over all workers, where the trainer takes that number |
+| gpus | devices that the launch starts on |
+| parallel | product of tensor, context, sequence and pipeline parallel sizes: workers = gpus / parallel |
+| epochs, max_steps | length as written; -1, null and the trainer's other ways to say "off" are left out |
+| rows | rows of the training data, before the trainer's split, cap and drops |
+| validation_split | share (< 1) or number of rows held out of the training data |
+| validation_rows | rows of validation data of its own |
+| drop_last, packing, streaming | booleans |
+| learning_rate, min_rate, weight_decay | numbers |
+| rate_multiplier | True where `learning_rate` multiplies a rate that the provider chooses |
+| scheduler | the schedule's name in transformers' words where it has one |
+| warmup_steps, warmup_ratio | as written |
+| schedule_steps | length of the decay, where it is written by hand |
+| eval_strategy, save_strategy, logging_strategy | "no", "steps", "epoch", "best" |
+| eval_steps, save_steps, logging_steps | steps, or a share of the run below 1 |
+| validation | True where validation data is there, False where certainly none is |
+| load_best, metric_for_best, early_stopping_patience, save_total_limit | |
+| method, tuning | words of DESIGN: sft, dpo, ...; full, lora, qlora, prefix, ... |
+| beta, num_generations, loss_type | preference and reinforcement tuning |
+| lora_rank, optimizer, model, sequence_length | |
+| language_model | False where the run is certainly no language model's |
+"""
+
+from __future__ import annotations
+
+from epochlint.run.known import UNKNOWN, Known
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from epochlint.run.counting import Counting
+    from epochlint.run.observation import Observation
+    from epochlint.run.versions import VersionRange, Versions
+    from epochlint.source import Source, Span
+
+
+class Era:
+    """A stretch of versions over which the trainer counts in one way.
+
+    `label` is what a message says ("<= 4.51"). `versions` are the ranges that this era leaves to each package that
+    matters. `defaults` holds settings whose default differs between eras.
+    """
+
+    __slots__ = ("counting", "defaults", "label", "versions")
+
+    def __init__(
+        self,
+        label: str,
+        counting: Counting,
+        versions: dict[str, VersionRange] | None = None,
+        defaults: dict[str, Known] | None = None,
+    ) -> None:
+        self.label = label
+        self.counting = counting
+        self.versions = versions if versions is not None else {}
+        self.defaults = defaults if defaults is not None else {}
+
+    def __repr__(self) -> str:
+        return f"Era({self.label})"
+
+
+class DataSource:
+    """One set of training or validation rows.
+
+    `paths` are files, folders or globs as written, tried from `base`; `hub` is a data set's public name. The steps
+    from rows to what the trainer is given are `operations`, each a function from rows to rows (None = cannot be
+    known). `keep` says whether a row survives the trainer's own filter (None: all do); `records_of` how many records
+    one row becomes (None: one).
+    """
+
+    __slots__ = ("base", "format", "hub", "keep", "operations", "paths", "records_of", "rows", "span", "split")
+
+    def __init__(
+        self,
+        span: Span,
+        *,
+        paths: Sequence[str] = (),
+        base: str = "",
+        hub: str | None = None,
+        split: str | None = None,
+        operations: Sequence[Callable[[int], int | None]] = (),
+        rows: Known = UNKNOWN,
+        format: str | None = None,  # noqa: A002 # the field's own word for it
+        keep: Callable[[object], bool] | None = None,
+        records_of: Callable[[object], int] | None = None,
+    ) -> None:
+        self.span = span
+        self.paths = tuple(paths)
+        self.base = base
+        self.hub = hub
+        self.split = split
+        self.operations = tuple(operations)
+        self.rows = rows
+        self.format = format
+        self.keep = keep
+        self.records_of = records_of
+
+
+class Run:
+    """One planned training run.
+
+    `training` and `validation` name the data; the project counts them into `settings["rows"]` and
+    `settings["validation_rows"]`. `not_lines` lists why a number of rows cannot give the steps (packing, streaming).
+    """
+
+    __slots__ = (
+        "command",
+        "eras",
+        "label",
+        "observations",
+        "path",
+        "placeholder",
+        "settings",
+        "smoke",
+        "source",
+        "span",
+        "trainer",
+        "training",
+        "validation",
+        "version",
+        "versions",
+        "writes",
+    )
+
+    def __init__(self, trainer: str, source: Source, span: Span, eras: Sequence[Era], versions: Versions) -> None:
+        self.trainer = trainer
+        self.source = source
+        self.path = source.path
+        self.span = span
+        self.eras: tuple[Era, ...] = tuple(eras)
+        self.versions = versions
+        self.version: str | None = None  # of the trainer's own package, for `explain`
+        self.label = ""  # tells several runs of one file apart: "cell 3", "learning_rate=1e-5"
+        self.command: tuple[str, ...] = ()  # ("trl", "sft"), ("python", "train.py")
+        self.settings: dict[str, Known] = {}
+        self.training: list[DataSource] = []
+        self.validation: list[DataSource] = []
+        self.observations: list[Observation] = []
+        self.smoke = False  # declared or named as a smoke or over-fit test
+        self.placeholder = False  # its data only stands for private data
+        self.writes: dict[str, Span] = {}  # further places to point at: "validation", "packing", ...
+
+    def setting(self, name: str, era: Era | None = None) -> Known:
+        """A setting as it holds in an era; unknown where the trainer has no such thing or nobody can tell."""
+        found = self.settings.get(name)
+        if found is None and era is not None:
+            found = era.defaults.get(name)
+        return found if found is not None else UNKNOWN
+
+    def has(self, name: str) -> bool:
+        """Whether somebody wrote the setting, even if it cannot be read."""
+        found = self.settings.get(name)
+        return found is not None and found.by_hand
+
+    def where(self, *names: str) -> Span:
+        """The place to point at: the first of the named settings (or further places) that is written, else the run."""
+        for name in names:
+            found = self.settings.get(name)
+            if found is not None and found.by_hand and found.key_span is not None:
+                return found.key_span
+            if name in self.writes:
+                return self.writes[name]
+        return self.span

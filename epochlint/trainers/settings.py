@@ -1,0 +1,186 @@
+"""From keys to settings: the part of reading that all trainers share.
+
+`Taker` puts a trainer's keys into the run's vocabulary, with their places, and notes what the trainer's loader makes of
+a value that a person meant otherwise: a number that loads as text, `no` that loads as False, a number misread.
+"""
+
+from __future__ import annotations
+
+from epochlint.documents.document import Node, Scalar
+from epochlint.documents.scalars import boolean, misread, number
+from epochlint.run.known import DEFAULT, UNKNOWN, Known, unknown
+from epochlint.run.observation import Edit, Fix, Observation
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from epochlint.documents.document import Entry
+    from epochlint.run.run import Run
+    from epochlint.source import Span
+    from epochlint.trainers.trainer import Reading
+
+
+class Loader:
+    """What becomes of values between the file and the trainer.
+
+    `converts_text`: a number written as text is converted (argparse, pydantic, OmegaConf). `visible`: the consumer is
+    known; where it is not, a text number is worth a note only. `name` is for the message.
+    """
+
+    __slots__ = ("converts_text", "name", "visible")
+
+    def __init__(self, name: str, converts_text: bool, visible: bool = True) -> None:
+        self.name = name
+        self.converts_text = converts_text
+        self.visible = visible
+
+
+class Taker:
+    """Takes settings from a reading into a run.
+
+    A key that is written as null counts as not written. A key that cannot be read is unknown. A key that is not
+    written takes the default, or is unknown where unseen settings may exist.
+    """
+
+    __slots__ = ("loader", "reading", "run")
+
+    def __init__(self, run: Run, reading: Reading, loader: Loader) -> None:
+        self.run = run
+        self.reading = reading
+        self.loader = loader
+
+    def entry(self, keys: Iterable[str | tuple[str, ...]]) -> tuple[Entry, str] | None:
+        """The first of the keys (or paths of keys) that is written, null or not."""
+        for key in keys:
+            found = self.reading.entry(*((key,) if isinstance(key, str) else key))
+            if found is not None:
+                return found
+        return None
+
+    def _written(self, keys: tuple[str | tuple[str, ...], ...]) -> tuple[Entry, str] | None:
+        found = self.entry(keys)
+        if found is None or (isinstance(found[0].value, Scalar) and found[0].value.value is None):
+            return None
+        return found
+
+    def _absent(self, name: str, default: object) -> Known:
+        if name in self.run.settings:
+            return self.run.settings[name]
+        if self.reading.open_ended:
+            known = UNKNOWN
+        elif default is MISSING:
+            return UNKNOWN
+        else:
+            known = default if isinstance(default, Known) else Known(default, DEFAULT)
+        self.run.settings[name] = known
+        return known
+
+    def number(self, name: str, *keys: str | tuple[str, ...], default: object = None, off: tuple[float, ...] = ()) -> Known:
+        """A numeric setting. `off` are the values that mean "not set" (-1 for max_steps): they count as the default."""
+        found = self._written(keys)
+        if found is None:
+            return self._absent(name, default)
+        entry, origin = found
+        node = entry.value
+        value = number(node) if isinstance(node, Scalar) else None
+        if isinstance(node, Scalar):
+            self.check_number(name, entry, node, value)
+        if value is not None and value in off:
+            known = Known(default, origin, key_span=entry.key_span, span=node.span) if default is None else self._absent(name, default)
+        elif value is None:
+            known = unknown(entry.key_span, node.span, origin)
+        else:
+            known = Known(value, origin, key_span=entry.key_span, span=node.span)
+        self.run.settings[name] = known
+        return known
+
+    def whole(self, name: str, *keys: str | tuple[str, ...], default: object = None, off: tuple[float, ...] = ()) -> Known:
+        """A count: like `number`, a whole float becomes an int."""
+        known = self.number(name, *keys, default=default, off=off)
+        value = known.value
+        if isinstance(value, float) and value == int(value):
+            known.value = int(value)
+        return known
+
+    def word(self, name: str, *keys: str | tuple[str, ...], default: object = None, words: Mapping[str, str] | None = None) -> Known:
+        """A text setting, lower case where `words` maps the trainer's words to the run's."""
+        found = self._written(keys)
+        if found is None:
+            return self._absent(name, default)
+        entry, origin = found
+        node = entry.value
+        known = unknown(entry.key_span, node.span, origin)
+        if isinstance(node, Scalar):
+            text = str(node.value) if isinstance(node.value, str) else node.raw
+            text = text.rpartition(".")[2] if text.startswith(("IntervalStrategy.", "SchedulerType.")) else text
+            if words is not None:
+                text = words.get(text.lower(), text.lower())
+            known = Known(text, origin, key_span=entry.key_span, span=node.span)
+        self.run.settings[name] = known
+        return known
+
+    def flag(self, name: str, *keys: str | tuple[str, ...], default: object = False) -> Known:
+        """A yes-or-no setting."""
+        found = self._written(keys)
+        if found is None:
+            return self._absent(name, default)
+        entry, origin = found
+        value = boolean(entry.value) if isinstance(entry.value, Scalar) else None
+        if value is None:
+            known = unknown(entry.key_span, entry.value.span, origin)
+        else:
+            known = Known(value, origin, key_span=entry.key_span, span=entry.value.span)
+        self.run.settings[name] = known
+        return known
+
+    def derive(self, name: str, known: Known) -> Known:
+        self.run.settings[name] = known
+        return known
+
+    def observe(self, name: str, span: Span, fix: Fix | None = None, **values: object) -> None:
+        self.run.observations.append(Observation(name, span, values, fix=fix))
+
+    def check_number(self, name: str, entry: Entry, node: Scalar, value: float | None) -> None:
+        """Notes what this loader makes of a number."""
+        wrong = misread(node)
+        if wrong is not None:
+            self.observe("misread_number", entry.key_span, key=entry.key, raw=node.raw, how=wrong, loader=self.loader.name, setting=name)
+        elif value is not None and isinstance(node.value, str) and not self.loader.converts_text:
+            fix = None
+            if node.plain:
+                fix = Fix(f"write {dotted(node.raw)}", [Edit(node.span, dotted(node.raw))], safe=True)
+            self.observe(
+                "number_as_text",
+                entry.key_span,
+                fix,
+                key=entry.key,
+                raw=node.raw,
+                loader=self.loader.name,
+                visible=self.loader.visible,
+                quoted=not node.plain,
+            )
+
+
+class _Missing:
+    __slots__ = ()
+
+
+MISSING = _Missing()
+
+
+def dotted(text: str) -> str:
+    """The same number so that YAML 1.1 loads a number: 2e-5 -> 2.0e-5, 1E5 -> 1.0e+5."""
+    mantissa, mark, exponent = text.lower().partition("e")
+    if not mark:
+        return text
+    if "." not in mantissa:
+        mantissa += ".0"
+    if exponent[:1] not in "+-":
+        exponent = "+" + exponent
+    return f"{mantissa}e{exponent}"
+
+
+def text_of(node: Node | None) -> str | None:
+    """A node's text, if it is a known text."""
+    return node.value if isinstance(node, Scalar) and isinstance(node.value, str) else None

@@ -1,0 +1,136 @@
+"""What a trainer's module is, and what it is given.
+
+A trainer is a module of this package with
+
+    LABEL        the label of its runs ("axolotl")
+    recognise    (document) -> list[Mapping]: the mappings in a YAML, JSON or TOML document that are its configs
+    read         (reading) -> Run
+
+and, where it applies,
+
+    claims       (program, arguments) -> bool: whether a launch (`("axolotl", "train")`) starts this trainer
+    CALLS        origins of Python calls that are its configs: {"trl.SFTConfig", ...}
+
+It is entered once, in `registry.TRAINERS`. It sees documents and the run, never rules, projects or reports.
+"""
+
+from __future__ import annotations
+
+from epochlint.documents.document import Entry, Mapping, Node, Scalar, Unresolved
+from epochlint.run.known import COMPANION, LAUNCH, WRITTEN
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from typing import Protocol
+
+    from epochlint.documents.document import Document
+    from epochlint.run.run import Run
+    from epochlint.run.versions import Versions
+    from epochlint.source import Span
+
+    class Lookup(Protocol):
+        """Files beside the config. Paths are tried from `base`, the project's root and the working directory."""
+
+        def document(self, path: str, base: str) -> Document | None: ...
+
+        def exists(self, path: str, base: str) -> bool | None:
+            """None where the path lies outside the project and is not looked at."""
+
+    class Trainer(Protocol):
+        LABEL: str
+
+        def recognise(self, document: Document) -> list[Mapping]: ...
+
+        def read(self, reading: Reading) -> Run: ...
+
+
+class Layer:
+    """Settings from one place: the flags of a launch, a config, a companion. `origin` is a word of `run.known`."""
+
+    __slots__ = ("mapping", "origin")
+
+    def __init__(self, mapping: Mapping, origin: str = WRITTEN) -> None:
+        self.mapping = mapping
+        self.origin = origin
+
+
+class Reading:
+    """What a trainer reads one run from: layers of settings, the strongest first, and what stands around them.
+
+    `command` are the words that start it: ("trl", "sft"), ("swift", "rlhf"), ("python", "train.py"), or ("call",
+    "trl.SFTConfig") for a Python call. `base` is the folder that relative paths are tried from first. `call` and
+    `python` are the Python call and its document, where there is one.
+    """
+
+    __slots__ = ("base", "call", "command", "document", "layers", "lookup", "python", "span", "versions")
+
+    def __init__(
+        self,
+        document: Document,
+        layers: Sequence[Layer],
+        versions: Versions,
+        *,
+        span: Span | None = None,
+        command: tuple[str, ...] = (),
+        base: str = "",
+        lookup: Lookup | None = None,
+        python: Document | None = None,
+        call: object = None,
+    ) -> None:
+        self.document = document
+        self.layers = list(layers)
+        self.versions = versions
+        self.span = span if span is not None else self.layers[0].mapping.span
+        self.command = command
+        self.base = base
+        self.lookup = lookup
+        self.python = python
+        self.call = call
+
+    @property
+    def open_ended(self) -> bool:
+        """Whether settings may exist that cannot be seen: then what is not here is unknown, not a default."""
+        return any(layer.mapping.open_ended for layer in self.layers)
+
+    def entry(self, *path: str) -> tuple[Entry, str] | None:
+        """The strongest layer's entry under a path of keys, with its origin."""
+        for layer in self.layers:
+            found = layer.mapping.find(*path)
+            if found is not None:
+                return found, layer.origin
+        return None
+
+    def node(self, *path: str) -> Node | None:
+        found = self.entry(*path)
+        return found[0].value if found is not None else None
+
+    def text(self, *path: str) -> str | None:
+        """A known text; None where there is none, or it cannot be known."""
+        node = self.node(*path)
+        return node.value if isinstance(node, Scalar) and isinstance(node.value, str) else None
+
+    def mapping(self, *path: str) -> Mapping | None:
+        node = self.node(*path)
+        return node if isinstance(node, Mapping) else None
+
+    def __contains__(self, key: str) -> bool:
+        return any(key in layer.mapping for layer in self.layers)
+
+    def keys(self) -> Iterator[tuple[Entry, str]]:
+        """Every top-level entry with its origin, the strongest layer's first; a key may come more than once."""
+        for layer in self.layers:
+            for entry in layer.mapping.entries:
+                yield entry, layer.origin
+
+
+def is_null(node: Node | None) -> bool:
+    """Written as nothing: null, an empty value, None."""
+    return isinstance(node, Scalar) and node.value is None
+
+
+def is_known(node: Node | None) -> bool:
+    return node is not None and not isinstance(node, Unresolved)
+
+
+__all__ = ["COMPANION", "LAUNCH", "WRITTEN", "Layer", "Reading", "is_known", "is_null"]
