@@ -1,4 +1,41 @@
-"""Observations: what a document or trainer reader noticed that is not a number of the run."""
+"""Observations: what a document or trainer reader noticed that is not a number of the run.
+
+| name | values | noticed by |
+|---|---|---|
+| number_as_text | key, raw, loader, visible, quoted | a loader that leaves a number as text |
+| duplicate_key | key, same (both values equal) | documents, flags |
+| misspelt_key | key, suggestion, consumer, rejected | a key table |
+| unknown_key | key, consumer, rejected | a key table |
+| boolean_trap | key, raw, loaded, consumer | an unquoted yes/no/on/off where a word is expected |
+| misread_number | key, raw, how, loader, setting | 010, 1:30, None, 2,000, 10% in a numeric setting |
+| comment_cuts_command | lost | a comment or blank line in a continued launch |
+| impossible_value | key, value, reason | a reader (the rule also looks at settings itself) |
+| unreadable | reason, kind | a document |
+| rejected | reason, consumer | a combination that the trainer's own validation refuses |
+| renamed | package, old, new, gone_in, same_meaning, consumer | a key table and the possible versions |
+| two_warmups | wins, outcome ("steps win", "ratio wins", "rejected") | a trainer |
+| warmup_unit | value, key, reads_as, outcome ("rejected", "one step", "a share", "nothing") | a trainer |
+| batch_not_divisible | reason | a trainer whose global batch must split evenly |
+| batch_size_unused | written, used | Axolotl |
+| batch_stated | stated, text | a comment |
+| gpu_counts_disagree | counts | a launch |
+| data_parallel | gpus | a plain `python` on several visible devices |
+| evaluation_off | reason | validation data without a cadence |
+| evaluation_without_data | | a cadence without validation data |
+| split_swallows | split, rows | a validation split |
+| split_one | value | a validation split of 1 |
+| best_model | reason, key | a best model that cannot be chosen |
+| dead_cadence | key, strategy | a cadence whose strategy ignores it |
+| early_stopping_ignored | reason | a trainer that has none |
+| metric_missing | metric | nothing computes the metric |
+| deepspeed_batch, deepspeed_differs, deepspeed_text, deepspeed_schedule | key, theirs, ours, reason | DeepSpeed beside a run |
+| generations_do_not_divide, too_few_generations | reason | preference and reinforcement tuning |
+| provider_type, provider_unknown, provider_range, provider_retired, provider_lines, provider_early_stop | key, value, reason, ... | a provider's request |
+| data_* | path, count, lines | the training data |
+
+An observation may hold only in some versions: `package`, `since` and `until` among its values bound them (`since` <=
+version < `until`); the engine drops it where no possible version is meant, and asks for all of them otherwise.
+"""
 
 from __future__ import annotations
 
