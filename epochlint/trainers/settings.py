@@ -64,6 +64,12 @@ class Taker:
             return None
         return found
 
+    def _place(self, entry: Entry) -> Span:
+        """Where a person would edit the value: the key, unless the value comes from another file (a flag of the launch,
+        a config that a script loads)."""
+        node = entry.value
+        return entry.key_span if node.span.source.path == entry.key_span.source.path else node.span
+
     def _absent(self, name: str, default: object) -> Known:
         if name in self.run.settings:
             return self.run.settings[name]
@@ -87,11 +93,11 @@ class Taker:
         if isinstance(node, Scalar):
             self.check_number(name, entry, node, value)
         if value is not None and value in off:
-            known = Known(default, origin, key_span=entry.key_span, span=node.span) if default is None else self._absent(name, default)
+            known = Known(default, origin, key_span=self._place(entry), span=node.span) if default is None else self._absent(name, default)
         elif value is None:
-            known = unknown(entry.key_span, node.span, origin)
+            known = unknown(self._place(entry), node.span, origin)
         else:
-            known = Known(value, origin, key_span=entry.key_span, span=node.span)
+            known = Known(value, origin, key_span=self._place(entry), span=node.span)
         self.run.settings[name] = known
         return known
 
@@ -110,13 +116,13 @@ class Taker:
             return self._absent(name, default)
         entry, origin = found
         node = entry.value
-        known = unknown(entry.key_span, node.span, origin)
+        known = unknown(self._place(entry), node.span, origin)
         if isinstance(node, Scalar):
             text = str(node.value) if isinstance(node.value, str) else node.raw
             text = text.rpartition(".")[2] if text.startswith(("IntervalStrategy.", "SchedulerType.")) else text
             if words is not None:
                 text = words.get(text.lower(), text.lower())
-            known = Known(text, origin, key_span=entry.key_span, span=node.span)
+            known = Known(text, origin, key_span=self._place(entry), span=node.span)
         self.run.settings[name] = known
         return known
 
@@ -128,9 +134,9 @@ class Taker:
         entry, origin = found
         value = boolean(entry.value) if isinstance(entry.value, Scalar) else None
         if value is None:
-            known = unknown(entry.key_span, entry.value.span, origin)
+            known = unknown(self._place(entry), entry.value.span, origin)
         else:
-            known = Known(value, origin, key_span=entry.key_span, span=entry.value.span)
+            known = Known(value, origin, key_span=self._place(entry), span=entry.value.span)
         self.run.settings[name] = known
         return known
 
@@ -145,14 +151,14 @@ class Taker:
         """Notes what this loader makes of a number."""
         wrong = misread(node)
         if wrong is not None:
-            self.observe("misread_number", entry.key_span, key=entry.key, raw=node.raw, how=wrong, loader=self.loader.name, setting=name)
+            self.observe("misread_number", self._place(entry), key=entry.key, raw=node.raw, how=wrong, loader=self.loader.name, setting=name)
         elif value is not None and isinstance(node.value, str) and not self.loader.converts_text:
             fix = None
             if node.plain:
                 fix = Fix(f"write {dotted(node.raw)}", [Edit(node.span, dotted(node.raw))], safe=True)
             self.observe(
                 "number_as_text",
-                entry.key_span,
+                self._place(entry),
                 fix,
                 key=entry.key,
                 raw=node.raw,

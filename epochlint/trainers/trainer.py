@@ -59,11 +59,16 @@ class Reading:
     """What a trainer reads one run from: layers of settings, the strongest first, and what stands around them.
 
     `command` are the words that start it: ("trl", "sft"), ("swift", "rlhf"), ("python", "train.py"), or ("call",
-    "trl.SFTConfig") for a Python call. `base` is the folder that relative paths are tried from first. `call` and
-    `python` are the Python call and its document, where there is one.
+    "trl.SFTConfig") for a Python call or for a class that a parser fills from flags or a file. `base` is the folder
+    that relative paths are tried from first. `call` and `python` are the Python call and its document, where there is
+    one (a script that the launch starts or that loads the config).
+
+    `via` says how the values come in, where that can be seen: "call" (Python keywords), "argparse" (flags, cast by
+    type), "parse_yaml_file", "parse_json_file", "parse_dict", "TrlParser", "yaml.safe_load", "json.load", "OmegaConf.load",
+    ...; empty where the consumer is not visible.
     """
 
-    __slots__ = ("base", "call", "command", "document", "layers", "lookup", "python", "span", "versions")
+    __slots__ = ("base", "call", "command", "document", "layers", "lookup", "python", "span", "versions", "via")
 
     def __init__(
         self,
@@ -77,6 +82,7 @@ class Reading:
         lookup: Lookup | None = None,
         python: Document | None = None,
         call: object = None,
+        via: str = "",
     ) -> None:
         self.document = document
         self.layers = list(layers)
@@ -87,6 +93,7 @@ class Reading:
         self.lookup = lookup
         self.python = python
         self.call = call
+        self.via = via
 
     @property
     def open_ended(self) -> bool:
