@@ -1,0 +1,158 @@
+"""The project's files: where it begins, and what stands beside a config.
+
+Paths written in a file are tried from its own folder, the project's root and the working directory, and never outside
+the root: a hook that is given one file and a run over the whole repository must say the same about it.
+"""
+
+from __future__ import annotations
+
+import os
+
+from epochlint.documents.read import read
+from epochlint.files import open_source
+from epochlint.source import Source
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from epochlint.documents.document import Document
+
+_MARKS = (".git", "epochlint.toml")
+_COMPANION_SIZE = 200 * 1024
+_COMPANION_COUNT = 200
+_LAUNCHES = (".sh", ".bash", ".sbatch", ".slurm", ".pbs", ".job")
+
+
+class Lookup:
+    """Documents by path, each read once."""
+
+    __slots__ = ("_documents", "_folders", "_roots", "given_root", "working")
+
+    def __init__(self, given_root: str | None = None) -> None:
+        self.working = os.getcwd()
+        self.given_root = given_root
+        self._documents: dict[str, Document | None] = {}
+        self._roots: dict[str, str] = {}
+        self._folders: dict[str, list[str]] = {}
+
+    def shown(self, path: str) -> str:
+        """A path as the reports show it: relative to the working directory, forward slashes."""
+        relative = os.path.relpath(path, self.working)
+        if relative.startswith(".."):
+            relative = path
+        return relative.replace(os.sep, "/")
+
+    def root(self, folder: str) -> str:
+        """The nearest folder above with `.git` or epochlint settings, else the folder that was given."""
+        found = self._roots.get(folder)
+        if found is None:
+            found = self._roots[folder] = self._find_root(folder)
+        return found
+
+    def _find_root(self, folder: str) -> str:
+        current = folder
+        while True:
+            if any(os.path.exists(os.path.join(current, mark)) for mark in _MARKS) or _has_settings(current):
+                return current
+            above = os.path.dirname(current)
+            if above == current:
+                break
+            current = above
+        given = self.given_root
+        if given is not None and (folder + os.sep).startswith(given.rstrip(os.sep) + os.sep):
+            return given
+        return folder
+
+    def resolve(self, path: str, base: str) -> str | None:
+        """The absolute path of an existing file or folder that is meant by `path`; None where there is none inside."""
+        if not path or "\0" in path or "://" in path:
+            return None
+        root = os.path.realpath(self.root(base))
+        expanded = os.path.expanduser(path) if path.startswith("~") else path
+        for start in (base, self.root(base), self.working):
+            candidate = os.path.normpath(os.path.join(start, expanded))
+            try:
+                inside = (os.path.realpath(candidate) + os.sep).startswith(root.rstrip(os.sep) + os.sep)
+                if inside and os.path.exists(candidate):
+                    return candidate
+            except (OSError, ValueError):
+                return None
+        return None
+
+    def exists(self, path: str, base: str) -> bool | None:
+        """Whether the file is there; None where it lies outside the project and is not looked at."""
+        if self.resolve(path, base) is not None:
+            return True
+        return None if os.path.isabs(path) or path.startswith(("~", "..")) or "://" in path else False
+
+    def document(self, path: str, base: str) -> Document | None:
+        """The document that a path in a file means; None where it is not there or cannot be read."""
+        found = self.resolve(path, base)
+        return self.read(found) if found is not None and os.path.isfile(found) else None
+
+    def read(self, path: str) -> Document | None:
+        """The document at an absolute path."""
+        key = os.path.realpath(path)
+        if key not in self._documents:
+            self._documents[key] = None  # a file that includes itself finds nothing
+            source = open_source(path, self.shown(path))
+            self._documents[key] = read(source) if isinstance(source, Source) else None
+        return self._documents[key]
+
+    def keep(self, path: str, document: Document) -> None:
+        """A document that was read already."""
+        self._documents[os.path.realpath(path)] = document
+
+    def naming(self, path: str, suffixes: tuple[str, ...] = _LAUNCHES) -> Iterator[str]:
+        """The launch scripts (or files with other suffixes) that hold a file's name, near it: in its folder, in its
+        parents up to the root, and in `scripts` folders there. A byte search over at most 200 files of 200 KB."""
+        folder = os.path.dirname(os.path.abspath(path))
+        name = os.path.basename(path).encode()
+        root = self.root(folder)
+        looked = 0
+        for place in _above(folder, root):
+            for inside in (place, os.path.join(place, "scripts")):
+                for candidate in self._files(inside):
+                    if not candidate.endswith(suffixes) or looked >= _COMPANION_COUNT:
+                        continue
+                    looked += 1
+                    if candidate != os.path.abspath(path) and name in _bytes(candidate):
+                        yield candidate
+
+    def _files(self, folder: str) -> list[str]:
+        found = self._folders.get(folder)
+        if found is None:
+            try:
+                with os.scandir(folder) as entries:
+                    found = sorted(entry.path for entry in entries if entry.is_file())
+            except OSError:
+                found = []
+            self._folders[folder] = found
+        return found
+
+
+def _above(folder: str, root: str) -> Iterator[str]:
+    """A folder and those above it, up to the root."""
+    current = folder
+    while True:
+        yield current
+        above = os.path.dirname(current)
+        if current == root or above == current:
+            return
+        current = above
+
+
+def _bytes(path: str) -> bytes:
+    try:
+        if os.path.getsize(path) > _COMPANION_SIZE:
+            return b""
+        with open(path, "rb") as file:
+            return file.read(_COMPANION_SIZE)
+    except OSError:
+        return b""
+
+
+def _has_settings(folder: str) -> bool:
+    path = os.path.join(folder, "pyproject.toml")
+    return os.path.isfile(path) and b"[tool.epochlint" in _bytes(path)

@@ -1,0 +1,94 @@
+"""What a project's requirement and lock files leave possible for the packages whose version changes the arithmetic."""
+
+from __future__ import annotations
+
+import os
+import re
+
+from epochlint.project.lookup import _above
+from epochlint.run.versions import ANY, VersionRange, Versions, canonical, exactly, specified
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from epochlint.project.lookup import Lookup
+
+# name, extras, specifier: "trl[vllm]>=0.12,<1 ; python_version < '3.12'", '"transformers==4.57.6",', "- transformers=4.46"
+_REQUIREMENT = re.compile(
+    r"""^[\s"'\-]*([A-Za-z0-9][A-Za-z0-9._-]*)\s*(?:\[[^\]]*\])?\s*((?:(?:===|==|~=|!=|<=|>=|<|>|=)\s*[\w.*+!-]+\s*,?\s*)+)"""
+)
+_LOCKED = re.compile(r"""name\s*=\s*["']([\w.-]+)["']\s*\n\s*version\s*=\s*["']([^"']+)["']""")
+_POETRY = re.compile(r"""^\s*([A-Za-z0-9][\w.-]*)\s*=\s*(?:\{[^}\n]*version\s*=\s*)?["']([\^~=<>!]?[^"']*)["']""")
+_PACKAGES = frozenset(
+    {
+        "transformers", "trl", "axolotl", "llamafactory", "ms-swift", "accelerate", "deepspeed", "torchtune", "litgpt", "mlx-lm",
+        "fms-hf-tuning", "instructlab", "instructlab-training", "training-hub", "oumi", "unsloth", "llm-foundry", "verl",
+        "autotrain-advanced", "peft", "datasets",
+    }
+)  # fmt: skip
+_NAMES = re.compile(
+    r"^(?:requirements[\w.-]*\.(?:txt|in|lock)|[\w.-]*requirements\.txt|constraints[\w.-]*\.txt|pyproject\.toml|setup\.(?:py|cfg)"
+    r"|uv\.lock|poetry\.lock|pdm\.lock|Pipfile(?:\.lock)?|environment[\w.-]*\.ya?ml|conda[\w.-]*\.ya?ml)$"
+)
+_SIZE = 4 * 1024 * 1024
+
+
+def required(lookup: Lookup, folder: str) -> Versions:
+    """The versions possible for a config in `folder`: every requirement and lock file from there up to the root, the
+    nearest first."""
+    found = Versions()
+    for place in _above(folder, lookup.root(folder)):
+        names = [path for path in lookup._files(place) if _NAMES.match(os.path.basename(path))]
+        extra = os.path.join(place, "requirements")
+        if os.path.isdir(extra):
+            names += [path for path in lookup._files(extra) if path.endswith((".txt", ".in"))]
+        for path in names:
+            for package, versions in _read(path):
+                found.add(package, versions)
+    return found
+
+
+def _read(path: str) -> Iterator[tuple[str, VersionRange]]:
+    try:
+        if os.path.getsize(path) > _SIZE:
+            return
+        with open(path, encoding="utf-8", errors="replace") as file:
+            text = file.read()
+    except OSError:
+        return
+    if path.endswith(".lock") and "version" in text:
+        for name, version in _LOCKED.findall(text):
+            if canonical(name) in _PACKAGES:
+                yield name, exactly(version)
+        return
+    for line in text.splitlines():
+        match = _REQUIREMENT.match(line)
+        if match is not None and canonical(match[1]) in _PACKAGES:
+            specifier = re.sub(r"(?<![=<>!~])=(?!=)", "==", match[2])  # conda writes one "="
+            versions = specified(specifier)
+            if versions is not ANY:
+                yield match[1], versions
+        elif path.endswith(("pyproject.toml", "Pipfile")):
+            poetry = _POETRY.match(line)
+            if poetry is not None and canonical(poetry[1]) in _PACKAGES:
+                yield poetry[1], _caret(poetry[2])
+        elif path.endswith("setup.py"):
+            for quoted in re.findall(r"""["']([^"']+)["']""", line):
+                inner = _REQUIREMENT.match(quoted)
+                if inner is not None and canonical(inner[1]) in _PACKAGES:
+                    yield inner[1], specified(inner[2])
+
+
+def _caret(text: str) -> VersionRange:
+    """Poetry's "^4.40" is >=4.40,<5; "~4.40" is >=4.40,<4.41; a bare version is that version."""
+    if text.startswith("^"):
+        version = text[1:]
+        head = version.split(".")[0]
+        if head == "0" and version.count("."):
+            minor = version.split(".")[1]
+            return specified(f">={version},<0.{int(minor) + 1}") if minor.isdigit() else ANY
+        return specified(f">={version},<{int(head) + 1}") if head.isdigit() else ANY
+    if text.startswith("~") and not text.startswith("~="):
+        return specified(f"~={text[1:]}.0") if text.count(".") == 1 else specified(f"~={text[1:]}")
+    return specified(text) if text[:1] in "=<>!~" else exactly(text) if text[:1].isdigit() else ANY

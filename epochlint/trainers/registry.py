@@ -1,0 +1,93 @@
+"""Every trainer and companion file that epochlint knows, in the order in which they are asked.
+
+The first that recognises a mapping keeps it, so what has a certain mark stands before what is told by common keys, and
+flat Hugging Face arguments stand last. A module is imported only for a text that holds one of its marks.
+
+To add a trainer: write its module beside this file (see `trainer.py`), and enter it here once.
+"""
+
+from __future__ import annotations
+
+import re
+from importlib import import_module
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from types import ModuleType
+
+    from epochlint.documents.document import Document, Mapping
+
+
+class Entry:
+    """A module's name and what must stand in a text for it to be asked.
+
+    `marks` is a regular expression over the text of a document or a launch. `packages` are the top-level Python
+    packages whose calls can be its configs. `companion`: the file belongs to a run, it is none itself.
+    """
+
+    __slots__ = ("_marks", "companion", "module", "packages")
+
+    def __init__(self, module: str, marks: str, packages: tuple[str, ...] = (), companion: bool = False) -> None:
+        self.module = module
+        self._marks = marks
+        self.packages = packages
+        self.companion = companion
+
+    def may_hold(self, text: str) -> bool:
+        return re.search(self._marks, text) is not None
+
+    def load(self) -> ModuleType:
+        return import_module(f"epochlint.trainers.{self.module}")
+
+    @property
+    def label(self) -> str:
+        return str(self.load().LABEL)
+
+
+TRAINERS: tuple[Entry, ...] = (
+    Entry("trl", r"per_device_train|num_train_epochs|dataset_name|dataset_mix|learning_rate|\btrl\b", ("trl", "unsloth")),
+    Entry("hf_args", r"per_device_train|num_train_epochs|learning_rate|warmup_|gradient_accumulation|max_steps", ("transformers", "unsloth")),
+)
+
+# A text without any of these words cannot be a config, a launch or a companion of anything known here.
+ANY_MARK = re.compile("|".join(f"(?:{entry._marks})" for entry in TRAINERS))
+
+
+def recognise(document: Document) -> list[tuple[Entry, Mapping]]:
+    """The configs and companion files in a document, each with whose it is. A mapping has one owner: the first."""
+    text = document.source.text
+    found: list[tuple[Entry, Mapping]] = []
+    taken: set[int] = set()
+    for entry in TRAINERS:
+        if not entry.may_hold(text):
+            continue
+        for mapping in entry.load().recognise(document):
+            if id(mapping) not in taken:
+                taken.add(id(mapping))
+                found.append((entry, mapping))
+        if found:
+            break
+    return found
+
+
+def of_call(origin: str) -> Entry | None:
+    """Whose config a Python call is, by the dotted origin of its name."""
+    package = origin.partition(".")[0]
+    for entry in TRAINERS:
+        if package in entry.packages and origin in entry.load().CALLS:
+            return entry
+    return None
+
+
+def of_launch(program: tuple[str, ...], arguments: Mapping, text: str) -> Entry | None:
+    """Which trainer a launch starts; `text` is the launch's own text."""
+    for entry in asked(text):
+        claims = getattr(entry.load(), "claims", None)
+        if claims is not None and claims(program, arguments):
+            return entry
+    return None
+
+
+def asked(text: str) -> Iterator[Entry]:
+    return (entry for entry in TRAINERS if not entry.companion and entry.may_hold(text))
