@@ -154,6 +154,9 @@ class Versions:
     def of(self, package: str) -> VersionRange:
         return self._ranges.get(canonical(package), ANY)
 
+    def items(self) -> list[tuple[str, VersionRange]]:
+        return list(self._ranges.items())
+
     def __contains__(self, package: object) -> bool:
         return isinstance(package, str) and canonical(package) in self._ranges
 

@@ -53,6 +53,17 @@ TRAINERS: tuple[Entry, ...] = (
 # A text without any of these words cannot be a config, a launch or a companion of anything known here.
 ANY_MARK = re.compile("|".join(f"(?:{entry._marks})" for entry in TRAINERS))
 
+# Keys that hardly anything but a fine-tuning config has: a file with one of them that cannot be parsed is worth a word.
+_CERTAIN = re.compile(
+    r"(?m)^\s*[\"']?(?:per_device_train_batch_size|gradient_accumulation_steps|num_train_epochs|micro_batch_size|warmup_ratio"
+    r"|lr_scheduler_type|finetuning_type|lora_alpha|train_micro_batch_size_per_gpu|model_name_or_path)[\"']?\s*[:=]"
+)
+
+
+def looks_known(text: str) -> bool:
+    """Whether a text holds keys of a known trainer, even where it cannot be parsed."""
+    return _CERTAIN.search(text) is not None
+
 
 def recognise(document: Document) -> list[tuple[Entry, Mapping]]:
     """The configs and companion files in a document, each with whose it is. A mapping has one owner: the first."""

@@ -1,0 +1,191 @@
+"""The pipeline, on one page: paths -> files -> documents -> runs -> budgets -> findings -> report."""
+
+from __future__ import annotations
+
+import os
+import re
+
+from epochlint.documents.read import read
+from epochlint.files import discover, open_source
+from epochlint.findings.finding import Finding
+from epochlint.project.assumptions import Assumptions
+from epochlint.project.counted import count_into
+from epochlint.project.inline import inline_assumptions
+from epochlint.project.join import Joiner, Skipped
+from epochlint.project.lookup import Lookup
+from epochlint.rules import catalogue, engine
+from epochlint.run.observation import Observation
+from epochlint.run.scenarios import Scenarios
+from epochlint.source import Source
+from epochlint.trainers import registry
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from epochlint.documents.document import Document
+    from epochlint.rules.engine import NotEvaluated
+    from epochlint.run.run import Run
+
+DATA_BYTES = 256 * 1024 * 1024
+_SMOKE = frozenset({"smoke", "test", "debug", "tiny", "diagnostic", "quick"})
+_SMOKE_STEPS = 50
+
+
+class Options:
+    """What a check is asked for. `paths` are as given on the command line."""
+
+    __slots__ = (
+        "assume",
+        "exclude",
+        "force_exclude",
+        "hook",
+        "ignore",
+        "max_data_bytes",
+        "paths",
+        "pedantic",
+        "select",
+        "stdin",
+    )
+
+    def __init__(
+        self,
+        paths: Sequence[str] = (".",),
+        *,
+        assume: Assumptions | None = None,
+        select: Sequence[str] = (),
+        ignore: Sequence[str] = (),
+        exclude: Sequence[str] = (),
+        force_exclude: bool = False,
+        pedantic: bool = False,
+        max_data_bytes: int = DATA_BYTES,
+        stdin: tuple[str, bytes] | None = None,
+    ) -> None:
+        self.paths = list(paths)
+        self.assume = assume if assume is not None else Assumptions()
+        self.select = list(select)
+        self.ignore = list(ignore)
+        self.exclude = list(exclude)
+        self.force_exclude = force_exclude
+        self.pedantic = pedantic
+        self.max_data_bytes = max_data_bytes
+        self.stdin = stdin
+
+
+class Checked:
+    """A run with its scenarios and the rules that could not be evaluated for it."""
+
+    __slots__ = ("not_evaluated", "run", "scenarios")
+
+    def __init__(self, run: Run, scenarios: Scenarios, not_evaluated: list[NotEvaluated]) -> None:
+        self.run = run
+        self.scenarios = scenarios
+        self.not_evaluated = not_evaluated
+
+
+class Report:
+    """What a check found."""
+
+    __slots__ = ("files", "findings", "runs", "skipped", "sources")
+
+    def __init__(self) -> None:
+        self.findings: list[Finding] = []
+        self.runs: list[Checked] = []
+        self.files = 0
+        self.skipped: list[Skipped] = []
+        self.sources: dict[str, Source] = {}  # by shown path, for code frames
+
+
+def check(options: Options) -> Report:
+    """The whole way once."""
+    report = Report()
+    lookup = Lookup(_given_root(options.paths))
+    documents = list(_documents(options, lookup, report))
+    joiner = Joiner(lookup, options.assume.versions())
+    joined = joiner.join(documents)
+    rules = catalogue.chosen(options.select, options.ignore)
+    report.skipped.extend(joined.skipped)
+    for run in joined.runs:
+        _complete(run, options, lookup)
+        scenarios = Scenarios(run)
+        findings, not_evaluated = engine.check(scenarios, rules, pedantic=options.pedantic)
+        report.findings.extend(findings)
+        report.runs.append(Checked(run, scenarios, not_evaluated))
+    report.findings.extend(engine.observed([*joined.observations, *_unreadable(documents, options, report)], rules))
+    report.findings = _shown(report.findings, {document.source.path for _, document in documents})
+    return report
+
+
+def _documents(options: Options, lookup: Lookup, report: Report) -> Iterable[tuple[str, Document]]:
+    """Every file that may hold something, read; the rest is only counted."""
+    for found in discover(options.paths, exclude=options.exclude, force_exclude=options.force_exclude):
+        report.files += 1
+        source = open_source(found.path, found.shown)
+        if not isinstance(source, Source):
+            if found.named:
+                report.skipped.append(Skipped(found.shown, source.reason))
+            continue
+        if registry.ANY_MARK.search(source.text) is None:
+            continue
+        document = read(source)
+        if document is None:
+            continue
+        report.sources[source.path] = source
+        path = os.path.abspath(found.path)
+        lookup.keep(path, document)
+        yield path, document
+
+
+def _complete(run: Run, options: Options, lookup: Lookup) -> None:
+    """What a run's own files do not hold: assumptions, counted data, what kind of run it is."""
+    strong = options.assume
+    weak = inline_assumptions(run, lookup)
+    for name, setting in (("gpus", "gpus"), ("records", "rows"), ("tokens", "tokens")):
+        known = strong.known(name)
+        if known is not None:
+            run.settings[setting] = known
+    count_into(run, lookup, options.max_data_bytes)
+    if weak is not None:
+        for name, setting in (("gpus", "gpus"), ("records", "rows"), ("tokens", "tokens")):
+            known = weak.known(name)
+            if known is not None and run.setting(setting).unknown:
+                run.settings[setting] = known
+    purpose = strong.purpose or (weak.purpose if weak is not None else None)
+    limit = run.setting("max_steps").number
+    named = not _SMOKE.isdisjoint(re.split(r"[^a-z]+", run.path.lower()))
+    run.smoke = purpose is not None or (named and (limit is None or limit <= _SMOKE_STEPS))
+
+
+def _unreadable(documents: list[tuple[str, Document]], options: Options, report: Report) -> list[Observation]:
+    """Files that cannot be parsed: a finding where they hold keys of a known trainer, or were named; else skipped."""
+    found: list[Observation] = []
+    named = {os.path.abspath(path) for path in options.paths}
+    for path, document in documents:
+        for problem in document.problems:
+            known = registry.looks_known(document.source.text)
+            if problem.kind == "syntax" and (known or (path in named and not options.force_exclude)):
+                found.append(Observation("unreadable", problem.span, {"reason": problem.reason, "kind": problem.kind}))
+            else:
+                report.skipped.append(Skipped(document.source.path, problem.reason, problem.kind if problem.kind == "template" else ""))
+            break
+    return found
+
+
+def _shown(findings: list[Finding], given: set[str]) -> list[Finding]:
+    """Findings in the files that were asked for, and in data; each once, in the order of their places."""
+    seen: set[tuple[str, int, int, str, str]] = set()
+    kept: list[Finding] = []
+    for finding in sorted(findings, key=lambda finding: finding.sort_key):
+        lintable = finding.path.endswith((".yaml", ".yml", ".toml", ".py", ".ipynb", ".sh"))
+        if finding.sort_key in seen or (lintable and finding.path not in given):
+            continue
+        seen.add(finding.sort_key)
+        kept.append(finding)
+    return kept
+
+
+def _given_root(paths: Sequence[str]) -> str | None:
+    for path in paths:
+        absolute = os.path.abspath(path)
+        return absolute if os.path.isdir(absolute) else os.path.dirname(absolute)
+    return None

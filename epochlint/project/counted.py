@@ -1,0 +1,163 @@
+"""Counting a run's data into its settings: rows, validation rows, messages."""
+
+from __future__ import annotations
+
+import os
+import re
+
+from epochlint.run.known import COUNTED, ESTIMATED, ON_ESTIMATE, Known
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from epochlint.project.lookup import Lookup
+    from epochlint.records import Count
+    from epochlint.run.run import DataSource, Run
+
+_PLACEHOLDER = frozenset({"dummy", "sample", "samples", "toy", "placeholder", "demo", "example", "examples"})
+PLACEHOLDER_ROWS = 50
+
+
+class Counted:
+    """What one source of data holds: rows given to the trainer, of which files."""
+
+    __slots__ = ("assistant_turns", "estimated", "files", "messages", "rows")
+
+    def __init__(self) -> None:
+        self.rows = 0
+        self.messages: int | None = 0
+        self.assistant_turns: int | None = 0
+        self.estimated = False
+        self.files: list[str] = []
+
+
+def count_into(run: Run, lookup: Lookup, max_bytes: int) -> None:
+    """Sets `rows`, `messages`, `assistant_turns` and `validation_rows` where every file of the data can be counted.
+
+    What stands there already (an assumption on the command line) stays, and then only the sources' own splits and caps
+    are applied to it.
+    """
+    given = run.settings.get("rows")
+    if given is not None and given.number is not None:
+        if len(run.training) == 1:
+            rows = _changed(run.training[0], int(given.number))
+            if rows is not None and rows != given.value:
+                run.settings["rows"] = Known(rows, given.origin, span=given.span, key_span=given.key_span)
+        _count_validation(run, lookup, max_bytes)
+        return
+    counts = _all(run.training, lookup, max_bytes)
+    if counts is not None:
+        rows = sum(count.rows for count in counts)
+        estimated = any(count.estimated for count in counts)
+        span = run.training[0].span
+        origin, basis = (ESTIMATED, ON_ESTIMATE) if estimated else (COUNTED, 0)
+        run.settings["rows"] = Known(rows, origin, key_span=span, span=span, basis=basis)
+        for name in ("messages", "assistant_turns"):
+            parts = [getattr(count, name) for count in counts]
+            if all(part is not None for part in parts) and sum(parts):
+                run.settings[name] = Known(sum(parts), origin, key_span=span, span=span, basis=basis)
+        run.placeholder = rows < PLACEHOLDER_ROWS and all(
+            _PLACEHOLDER.intersection(re.split(r"[^a-z]+", os.path.basename(path).lower()))
+            for count in counts
+            for path in count.files
+        )
+    _count_validation(run, lookup, max_bytes)
+
+
+def _count_validation(run: Run, lookup: Lookup, max_bytes: int) -> None:
+    counts = _all(run.validation, lookup, max_bytes)
+    if counts is not None and "validation_rows" not in run.settings:
+        rows = sum(count.rows for count in counts)
+        run.settings["validation_rows"] = Known(rows, COUNTED, key_span=run.validation[0].span, span=run.validation[0].span)
+
+
+def _all(sources: list[DataSource], lookup: Lookup, max_bytes: int) -> list[Counted] | None:
+    if not sources:
+        return None
+    counts: list[Counted] = []
+    for source in sources:
+        count = _one(source, lookup, max_bytes)
+        if count is None:
+            return None
+        max_bytes = max(0, max_bytes - sum(os.path.getsize(path) for path in count.files if os.path.exists(path)))
+        counts.append(count)
+    return counts
+
+
+def _one(source: DataSource, lookup: Lookup, max_bytes: int) -> Counted | None:
+    result = Counted()
+    if source.rows.number is not None:
+        rows = _changed(source, int(source.rows.number))
+        if rows is None:
+            return None
+        result.rows = rows
+        result.messages = result.assistant_turns = None
+        return result
+    if not source.paths:
+        return None
+    total = 0
+    for path in source.paths:
+        files = data_files(path, source.base, lookup)
+        if not files:
+            return None
+        for file in files:
+            count = _count_file(source, file, max_bytes)
+            if count is None:
+                return None
+            result.files.append(file)
+            rows, whole = count
+            total += rows
+            result.estimated |= whole.estimated
+            result.messages = _plus(result.messages, whole.messages)
+            result.assistant_turns = _plus(result.assistant_turns, whole.assistant_turns)
+    rows_left = _changed(source, total)
+    if rows_left is None:
+        return None
+    result.rows = rows_left
+    return result
+
+
+def _count_file(source: DataSource, path: str, max_bytes: int) -> tuple[int, Count] | None:
+    from epochlint.records import count, iterate
+
+    whole = count(path, max_bytes=max(1 << 20, max_bytes))
+    if whole is None:
+        return None
+    if source.keep is None and source.records_of is None:
+        return whole.rows, whole
+    if whole.estimated:
+        return None
+    rows = 0
+    for row in iterate(path):
+        if source.keep is None or source.keep(row.value):
+            rows += 1 if source.records_of is None else source.records_of(row.value)
+    return rows, whole
+
+
+def data_files(path: str, base: str, lookup: Lookup) -> list[str]:
+    """The data files that a path in a config means: itself, a folder's, or those of a glob; all inside the project."""
+    from epochlint.records import expand
+
+    found = lookup.resolve(path, base)
+    root = lookup.root(base)
+    if found is not None:
+        return [found] if os.path.isfile(found) else list(expand(found, root=root))
+    if any(mark in path for mark in "*?["):
+        for start in (base, root, lookup.working):
+            files = list(expand(os.path.join(start, path), root=root))
+            if files:
+                return files
+    return []
+
+
+def _changed(source: DataSource, rows: int) -> int | None:
+    """Rows after the source's own operations."""
+    current: int | None = rows
+    for operation in source.operations:
+        if current is None:
+            return None
+        current = operation(current)
+    return current
+
+
+def _plus(first: int | None, second: int | None) -> int | None:
+    return None if first is None or second is None else first + second

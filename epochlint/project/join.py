@@ -1,0 +1,486 @@
+"""From documents to runs: what belongs together is read together.
+
+A launch with the config that it names is one run, whose flags win. A script that a launch starts is read with the
+launch's flags. A config that a script loads is read for that script. Only what nothing names stands alone. So each run
+is read once, from its strongest beginning: launches first, then scripts, then configs.
+"""
+
+from __future__ import annotations
+
+import os
+
+from epochlint.documents.document import Document, Mapping, Scalar, walk
+from epochlint.project.kubernetes import manifests
+from epochlint.project.lookup import Lookup
+from epochlint.project.requirements import required
+from epochlint.run.known import LAUNCH, WRITTEN, Known
+from epochlint.run.observation import Observation
+from epochlint.run.versions import Versions
+from epochlint.trainers import registry
+from epochlint.trainers.trainer import Layer, Reading
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from epochlint.documents.python import PythonDocument
+    from epochlint.documents.python.model import Call, Dataclass, Feed, Parser
+    from epochlint.documents.shell import Command
+    from epochlint.project.launch import Start
+    from epochlint.run.run import Run
+    from epochlint.trainers.registry import Entry
+
+_SHELLS = ("shell",)
+_PYTHONS = ("python", "notebook")
+_VALUES = ("yaml", "json", "toml")
+
+
+class Skipped:
+    """A file that holds no run: why, and its label where it has one ("deepspeed", "template")."""
+
+    __slots__ = ("kind", "path", "reason")
+
+    def __init__(self, path: str, reason: str, kind: str = "") -> None:
+        self.path = path
+        self.reason = reason
+        self.kind = kind
+
+
+class Joined:
+    """What a set of documents comes to."""
+
+    __slots__ = ("observations", "runs", "skipped")
+
+    def __init__(self) -> None:
+        self.runs: list[Run] = []
+        self.observations: list[Observation] = []
+        self.skipped: list[Skipped] = []
+
+
+class Launch:
+    """A start of something, with the document in which it stands and its folder."""
+
+    __slots__ = ("document", "folder", "start")
+
+    def __init__(self, start: Start, document: Document, folder: str) -> None:
+        self.start = start
+        self.document = document
+        self.folder = folder
+
+
+class Joiner:
+    """Joins the documents of one check. `assumed` are the versions said on the command line."""
+
+    __slots__ = ("_launches", "_used", "_versions", "assumed", "joined", "lookup")
+
+    def __init__(self, lookup: Lookup, assumed: Versions) -> None:
+        self.lookup = lookup
+        self.assumed = assumed
+        self.joined = Joined()
+        self._used: set[str] = set()  # real paths of configs and scripts that a stronger beginning has read
+        self._versions: dict[str, Versions] = {}
+        self._launches: dict[str, list[Launch]] = {}
+
+    def join(self, documents: Iterable[tuple[str, Document]]) -> Joined:
+        """`documents` are pairs of absolute path and document."""
+        given = list(documents)
+        for path, document in given:
+            for launch in self.launches(path, document):
+                self._launched(launch)
+        for path, document in given:
+            if document.syntax in _PYTHONS and not self._is_used(path):
+                self._script(path, document)
+        for path, document in given:
+            if document.syntax in _VALUES and not self._is_used(path):
+                self._config(path, document)
+        return self.joined
+
+    # Launches -----------------------------------------------------------------------------------------------------
+
+    def launches(self, path: str, document: Document) -> list[Launch]:
+        """The training launches in a document: a shell script, a notebook's `!` lines, a manifest, a workflow."""
+        found = self._launches.get(path)
+        if found is None:
+            found = self._launches[path] = list(self._find_launches(path, document))
+        return found
+
+    def _find_launches(self, path: str, document: Document) -> Iterator[Launch]:
+        commands = list(_commands(document))
+        if not commands:
+            return
+        from epochlint.project.launch import interpret
+
+        for command in commands:
+            start = interpret(command)
+            if start is not None:
+                yield Launch(start, document, os.path.dirname(path))
+
+    def _launched(self, launch: Launch) -> None:
+        """The runs of a launch."""
+        before = len(self.joined.runs)
+        start = launch.start
+        configs = self._configs_of(launch)
+        script = self._script_of(launch)
+        if script is not None and self._scripted(script, launch, configs):
+            self._use(script)
+        else:
+            self._direct(launch, configs, script)
+        for run in self.joined.runs[before:]:
+            run.observations.extend(launch_observations(start))
+            self._place_on_gpus(run, start)
+
+    def _configs_of(self, launch: Launch) -> list[tuple[str, Document]]:
+        found = []
+        for named in launch.start.configs("config"):
+            path = self.lookup.resolve(named.raw, launch.folder)
+            document = self.lookup.read(path) if path is not None and os.path.isfile(path) else None
+            if path is not None and document is not None and document.syntax in _VALUES:
+                found.append((path, document))
+        return found
+
+    def _script_of(self, launch: Launch) -> str | None:
+        for named in launch.start.configs("script"):
+            path = self.lookup.resolve(named.raw, launch.folder)
+            if path is not None and os.path.isfile(path) and path.endswith(".py"):
+                return path
+        return None
+
+    def _direct(self, launch: Launch, configs: list[tuple[str, Document]], script: str | None) -> None:
+        """A launch of a trainer's own program, or of a script that cannot be seen: its flags over its config."""
+        start = launch.start
+        text = start.span.text
+        entry = registry.of_launch(start.program, start.arguments, text)
+        for path, document in configs:
+            for owner, mapping in registry.recognise(document):
+                if owner.companion:
+                    continue
+                self._use(path)
+                reader = entry if entry is not None and entry.module != "hf_args" else owner
+                layers = [Layer(start.arguments, LAUNCH), Layer(mapping, WRITTEN)]
+                self._read(reader, document, layers, path, command=start.program, launch=launch)
+                return
+        for path, document in configs:  # a file that says nothing by itself, with a launch that says whose it is
+            mapping = next(document.mappings(), None)
+            if entry is not None and mapping is not None:
+                self._use(path)
+                layers = [Layer(start.arguments, LAUNCH), Layer(mapping, WRITTEN)]
+                self._read(entry, document, layers, path, command=start.program, launch=launch)
+                return
+        if entry is not None and script is None:
+            path = os.path.join(launch.folder, os.path.basename(launch.document.source.path))
+            layers = [Layer(start.arguments, LAUNCH)]
+            self._read(entry, launch.document, layers, path, command=start.program, launch=launch, via="argparse")
+
+    def _place_on_gpus(self, run: Run, start: Start) -> None:
+        """The devices that the launch starts on, unless the trainer's reader knew better."""
+        known = start.gpus()
+        if known is not None and not run.has("gpus"):
+            run.settings["gpus"] = known
+
+    # Scripts ------------------------------------------------------------------------------------------------------
+
+    def _script(self, path: str, document: Document) -> None:
+        """A script or notebook that nothing given starts: with the launches near it that name it, else alone."""
+        python = self._python(document)
+        if python is None:
+            return
+        launches = [launch for launch in self._near(path) if self._script_of(launch) == path]
+        for launch in launches:
+            self._launched(launch)
+        if not launches:
+            self._scripted(path, None, [])
+
+    def _scripted(self, path: str, launch: Launch | None, configs: list[tuple[str, Document]]) -> bool:
+        """The runs of a script, with a launch's flags where there is one. False where it holds none."""
+        document = self.lookup.read(path)
+        python = self._python(document, launch)
+        if python is None or document is None:
+            return False
+        found = False
+        for load in python.loads:
+            loaded = load.document
+            if loaded is not None:
+                resolved = self.lookup.resolve(_raw(load.path), os.path.dirname(path))
+                if resolved is not None:
+                    self._use(resolved)
+        for parser in python.parsers:
+            found |= self._parsed(parser, python, path, launch, configs)
+        for call in python.calls:
+            entry = registry.of_call(call.origin) if call.origin else None
+            if entry is None:
+                continue
+            found = True
+            self._read(
+                entry,
+                python,
+                [Layer(call.arguments, WRITTEN)],
+                path,
+                span=call.span,
+                command=("call", call.origin),
+                python=python,
+                call=call,
+                via="call",
+                launch=launch,
+            )
+        return found
+
+    def _parsed(
+        self, parser: Parser, python: PythonDocument, path: str, launch: Launch | None, configs: list[tuple[str, Document]]
+    ) -> bool:
+        """The runs of a parser that fills a trainer's dataclass from flags or files."""
+        found = False
+        for dataclass in parser.dataclasses:
+            entry = _owner(dataclass)
+            if entry is None:
+                continue
+            for feed in parser.feeds:
+                for layers, document, where, via in self._fed(feed, parser, path, launch, configs):
+                    found = True
+                    if parser.overrides.entries:
+                        layers = [Layer(parser.overrides, WRITTEN), *layers]
+                    origin = dataclass.origin or next(iter(dataclass.bases), "")
+                    self._use(where)
+                    self._read(
+                        entry, document, layers, where, command=("call", origin), python=python, via=via, launch=launch
+                    )  # fmt: skip
+                    break
+        return found
+
+    def _fed(
+        self, feed: Feed, parser: Parser, path: str, launch: Launch | None, configs: list[tuple[str, Document]]
+    ) -> Iterator[tuple[list[Layer], Document, str, str]]:
+        """The layers that a parser is fed with: (layers, document of the run, its path, how)."""
+        folder = os.path.dirname(path)
+        if feed.kind in ("json", "yaml"):
+            named = _raw(feed.path)
+            resolved = self.lookup.resolve(named, folder) if named else None
+            document = self.lookup.read(resolved) if resolved is not None else None
+            if resolved is None and len(configs) == 1:  # parse_json_file(sys.argv[1])
+                resolved, document = configs[0]
+            mapping = next(document.mappings(), None) if document is not None else None
+            if document is not None and mapping is not None and resolved is not None:
+                yield [Layer(mapping, WRITTEN)], document, resolved, f"parse_{feed.kind}_file"
+        elif feed.kind == "dict" and isinstance(feed.node, Mapping):
+            document = self.lookup.read(path)
+            if document is not None:
+                yield [Layer(feed.node, WRITTEN)], document, path, "parse_dict"
+        elif launch is not None and feed.kind in ("argv", "config"):
+            flags = Layer(launch.start.arguments, LAUNCH)
+            for where, document in configs:
+                mapping = next(document.mappings(), None)
+                if mapping is not None:
+                    via = parser.kind if feed.kind == "config" else f"parse_{'json' if document.syntax == 'json' else 'yaml'}_file"
+                    yield [flags, Layer(mapping, WRITTEN)], document, where, via
+                    return
+            yield [flags], launch.document, os.path.join(launch.folder, os.path.basename(launch.document.source.path)), "argparse"
+
+    def _python(self, document: Document | None, launch: Launch | None = None) -> PythonDocument | None:
+        """A Python document evaluated with config files at hand, and with a launch's flags."""
+        if document is None or document.syntax not in _PYTHONS:
+            return None
+        folder = os.path.dirname(os.path.join(self.lookup.working, document.source.path))
+        bases = [folder] if launch is None else [folder, launch.folder]
+
+        def load(named: str) -> Document | None:
+            for base in bases:
+                found = self.lookup.document(named, base)
+                if found is not None:
+                    return found
+            return None
+
+        flags = launch.start.arguments if launch is not None else None
+        environment = _environment(launch) if launch is not None else None
+        if document.syntax == "notebook":
+            from epochlint.documents import notebook
+
+            return notebook.read(document.source, load=load, flags=flags, environment=environment)
+        from epochlint.documents import python
+
+        return python.read(document.source, load=load, flags=flags, environment=environment)
+
+    # Configs ------------------------------------------------------------------------------------------------------
+
+    def _config(self, path: str, document: Document) -> None:
+        """A config that nothing given names: with the launches and scripts near it that name it, else alone."""
+        found = registry.recognise(document)
+        if not found:
+            return
+        for entry, mapping in found:
+            if entry.companion:
+                self._companion(entry, document, mapping, path)
+        trained = [(entry, mapping) for entry, mapping in found if not entry.companion]
+        if not trained:
+            return
+        runs = len(self.joined.runs)
+        for launch in self._near(path):
+            if any(named == path for named, _ in self._configs_of(launch)):
+                self._launched(launch)
+        if len(self.joined.runs) == runs:
+            for script in self._scripts_near(path):
+                self._scripted(script, None, [])
+                if len(self.joined.runs) > runs:
+                    break
+        if not self._is_used(path) or len(self.joined.runs) == runs:
+            for entry, mapping in trained:
+                self._read(entry, document, [Layer(mapping, WRITTEN)], path)
+
+    def _companion(self, entry: Entry, document: Document, mapping: Mapping, path: str) -> None:
+        module = entry.load()
+        self.joined.skipped.append(Skipped(document.source.path, f"{module.LABEL} file: it belongs to a run", module.LABEL))
+        self.joined.observations.extend(duplicates(mapping))
+        inspect = getattr(module, "inspect", None)
+        if inspect is not None:
+            self.joined.observations.extend(inspect(document, mapping))
+
+    def _near(self, path: str) -> Iterator[Launch]:
+        """Launches in scripts beside a file that name it."""
+        for script in self.lookup.naming(path):
+            document = self.lookup.read(script)
+            if document is not None:
+                yield from self.launches(script, document)
+
+    def _scripts_near(self, path: str) -> Iterator[str]:
+        """Python scripts beside a config that name it."""
+        for script in self.lookup.naming(path, (".py", ".ipynb")):
+            document = self.lookup.read(script)
+            python = self._python(document)
+            if python is not None and _reads(python, os.path.basename(path)):
+                yield script
+
+    # Reading ------------------------------------------------------------------------------------------------------
+
+    def _read(
+        self,
+        entry: Entry,
+        document: Document,
+        layers: list[Layer],
+        path: str,
+        *,
+        span: object = None,
+        command: tuple[str, ...] = (),
+        python: PythonDocument | None = None,
+        call: Call | None = None,
+        via: str = "",
+        launch: Launch | None = None,
+    ) -> None:
+        """Reads one run (or a grid of them) and notes keys written twice."""
+        folder = os.path.dirname(path)
+        reading = Reading(
+            document,
+            layers,
+            self.versions(folder),
+            span=span if span is not None else _run_span(document, layers, launch),  # type: ignore[arg-type] # a Span or None
+            command=command,
+            base=folder,
+            lookup=self.lookup,
+            python=python,
+            call=call,
+            via=via,
+        )
+        read = entry.load().read(reading)
+        runs = read if isinstance(read, list) else [read]
+        for run in runs:
+            for layer in layers:
+                run.observations.extend(duplicates(layer.mapping, flags=layer.origin == LAUNCH))
+            if not run.command:
+                run.command = command
+        self.joined.runs.extend(runs)
+
+    def versions(self, folder: str) -> Versions:
+        """Package versions for a config in a folder: said on the command line first, then the project's files."""
+        found = self._versions.get(folder)
+        if found is None:
+            found = self.assumed.copy()
+            for package, versions in required(self.lookup, folder).items():
+                if package not in self.assumed:
+                    found.add(package, versions)
+            self._versions[folder] = found
+        return found.copy()
+
+    def _use(self, path: str) -> None:
+        self._used.add(os.path.realpath(path))
+
+    def _is_used(self, path: str) -> bool:
+        return os.path.realpath(path) in self._used
+
+
+def _commands(document: Document) -> Iterator[Command]:
+    """Every command that a document starts."""
+    if document.syntax == "shell":
+        yield from getattr(document, "launches", ())
+    elif document.syntax == "notebook":
+        excerpts = getattr(document, "commands", ())
+        if excerpts:
+            from epochlint.documents import shell
+
+            for excerpt in excerpts:
+                yield from shell.read(excerpt).launches
+    elif document.syntax == "yaml":
+        yield from manifests(document)
+
+
+def duplicates(mapping: Mapping, flags: bool = False) -> list[Observation]:
+    """Keys that one mapping sets twice, at the second place. Flags: only where both give one value."""
+    found: list[Observation] = []
+    pending = [mapping]
+    if not flags:
+        pending += [entry.value for _, entry in walk(mapping, 20_000) if isinstance(entry.value, Mapping)]
+    for one in pending:
+        if len(one.last) == len(one.entries):
+            continue
+        first: dict[str, object] = {}
+        for entry in one.entries:
+            if entry.key in first and not entry.key.isdigit():
+                before = first[entry.key]
+                if flags and not (isinstance(before, Scalar) and isinstance(entry.value, Scalar)):
+                    continue
+                same = isinstance(before, Scalar) and isinstance(entry.value, Scalar) and before.raw == entry.value.raw
+                found.append(Observation("duplicate_key", entry.key_span, {"key": entry.key, "same": same}))
+            first[entry.key] = entry.value
+    return found
+
+
+def launch_observations(start: Start) -> list[Observation]:
+    """What a launch tells by itself: counts that disagree, DataParallel."""
+    return list(start.observations())
+
+
+def _owner(dataclass: Dataclass) -> Entry | None:
+    for origin in (dataclass.origin, *dataclass.bases):
+        entry = registry.of_call(origin) if origin else None
+        if entry is not None:
+            return entry
+    return None
+
+
+def _run_span(document: Document, layers: list[Layer], launch: Launch | None) -> object:
+    """Where a run begins: its config's first key; its launch where it has no config."""
+    if launch is not None and document is launch.document:
+        return launch.start.span
+    for layer in layers:
+        for entry in layer.mapping.entries:
+            if entry.key_span.source.path == document.source.path:
+                return entry.key_span
+    return None
+
+
+def _reads(python: PythonDocument, name: str) -> bool:
+    """Whether a script loads a config file of that name."""
+    named = [load.path for load in python.loads]
+    named += [feed.path for parser in python.parsers for feed in parser.feeds if feed.path is not None]
+    return any(os.path.basename(_raw(path)) == name for path in named)
+
+
+def _raw(node: object) -> str:
+    return str(node.value) if isinstance(node, Scalar) and isinstance(node.value, str) else ""
+
+
+def _environment(launch: Launch) -> dict[str, str]:
+    found = {}
+    for entry in launch.start.command.environment.entries:
+        if isinstance(entry.value, Scalar):
+            found[entry.key] = entry.value.raw
+    return found
+
+
+__all__ = ["Joined", "Joiner", "Known", "Skipped"]
