@@ -33,7 +33,7 @@ class Scalar(Node):
     __slots__ = ("plain", "raw", "value")
 
     def __init__(self, span: Span, raw: str, value: object, plain: bool = False) -> None:
-        super().__init__(span)
+        self.span = span
         self.raw = raw
         self.value = value
         self.plain = plain
@@ -48,7 +48,7 @@ class Unresolved(Node):
     __slots__ = ("reason",)
 
     def __init__(self, span: Span, reason: str) -> None:
-        super().__init__(span)
+        self.span = span
         self.reason = reason
 
     def __repr__(self) -> str:
@@ -61,7 +61,7 @@ class Sequence(Node):
     __slots__ = ("items",)
 
     def __init__(self, span: Span, items: list[Node]) -> None:
-        super().__init__(span)
+        self.span = span
         self.items = items
 
 
@@ -89,7 +89,7 @@ class Mapping(Node):
     __slots__ = ("_last", "entries", "open_ended")
 
     def __init__(self, span: Span, entries: list[Entry], open_ended: bool = False) -> None:
-        super().__init__(span)
+        self.span = span
         self.entries = entries
         self.open_ended = open_ended
         self._last: dict[str, Entry] | None = None
@@ -130,8 +130,9 @@ class Mapping(Node):
 class Problem:
     """Why a text, or a part of it, could not be read.
 
-    `kind` is "syntax" (broken), "template" (Jinja, Helm: placeholders keep it from parsing), "too-deep", "too-large"
-    or "encoding".
+    `kind` is "syntax" (broken), "template" (Jinja, Helm: placeholders keep it from parsing), "relaxed" (JSON with
+    comments or trailing commas: `json.loads` refuses it, hjson and JSON5 do not, so the tree is there all the same),
+    "too-deep", "too-large" or "encoding".
     """
 
     __slots__ = ("kind", "reason", "span")

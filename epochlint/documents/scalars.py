@@ -108,10 +108,8 @@ def int11(raw: str) -> int:
     text = raw.replace("_", "")
     sign = -1 if text[:1] == "-" else 1
     text = text[1:] if text[:1] in ("+", "-") else text
-    if text.startswith("0b"):
-        return sign * int(text[2:], 2)
-    if text.startswith("0x"):
-        return sign * int(text[2:], 16)
+    if text.startswith(("0b", "0x")):
+        return sign * int(text, 0)
     if text != "0" and text[:1] == "0":
         return sign * int(text, 8)
     value = 0
@@ -151,8 +149,9 @@ def date(raw: str) -> object:
         zone = datetime.timezone(-away if found[9] == "-" else away)
     elif found[8]:
         zone = datetime.timezone.utc
+    year, month, day, hour, minute, second = (int(found[i]) for i in range(1, 7))
     micro = int((found[7] or "")[:6].ljust(6, "0"))
-    return datetime.datetime(*(int(found[i]) for i in range(1, 7)), micro, zone)  # type: ignore[arg-type, misc]
+    return datetime.datetime(year, month, day, hour, minute, second, micro, zone)
 
 
 _JSON_WORDS: dict[str, object] = {"true": True, "false": False, "null": None}
@@ -199,7 +198,7 @@ def _int12(raw: str) -> int:
     return sign * (int(text[2:], base) if base else int(text))
 
 
-# --- OmegaConf: PyYAML with floats that need no dot, and without dates -------------------------------------------------
+# --- OmegaConf: PyYAML with floats that need no dot, and without dates ------------------------------------------------
 
 _FLOAT_OMEGACONF = re.compile(
     r"""(?:[-+]?[0-9]+(?:_[0-9]+)*\.[0-9_]*(?:[eE][-+]?[0-9]+)?

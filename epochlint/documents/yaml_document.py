@@ -16,6 +16,11 @@ from epochlint.documents.document import Document, Entry, Mapping, Node, Problem
 from epochlint.documents.scalars import date, float11, int11, yaml11
 from epochlint.source import Source, Span
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
 try:
     from yaml._yaml import CParser as _Parser
 except ImportError:  # PyYAML without libyaml: the same marks, 13 times slower
@@ -34,7 +39,7 @@ except ImportError:  # PyYAML without libyaml: the same marks, 13 times slower
 
 # Configs have a few kilobytes; the largest manifests that people commit have two megabytes.
 LARGEST = 5_000_000
-MOST_NODES = 400_000
+MOST_NODES = 200_000
 MOST_MERGED = 200_000
 
 _MAP = "tag:yaml.org,2002:map"
@@ -48,8 +53,11 @@ _SEQUENCE_TAGS = frozenset(
 _PROPERTIES = re.compile(r"(?:[&!]\S*\s*(?:#[^\r\n]*\s*)?)+")
 _ALIAS = re.compile(r"\s*:?\s*\*[^\s,\[\]{}]+")
 _SPACE = " \t\r\n"
+_NO_BLANK = re.compile(r"[\w.-]+:[^\s:/]")
 
-_TEMPLATE = re.compile(r"\{\{|\{%|<%|(?<![<\w])<[A-Z][A-Z0-9_ -]+>|\[%")
+# A directive on a line of its own makes a text a template; so does any placeholder where the parser stumbles.
+_DIRECTIVE = re.compile(r"^\s*(?:- +)?(?:\{\{|\{%)", re.MULTILINE)
+_PLACEHOLDER = re.compile(r"\{\{|\{%|<%|\[%|(?<![<\w])<[A-Za-z][A-Za-z0-9_ -]*>")
 _UNPRINTABLE = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
@@ -120,39 +128,34 @@ def read(source: Source) -> Document:
     return document
 
 
-def _tree(source: Source, root: object, problems: list[Problem]) -> Node:
+def _tree(source: Source, root: Any, problems: list[Problem]) -> Node:
     """Our tree of a composed one. Iterative; a node that several aliases share becomes one node."""
     text = source.text
     made: dict[int, Node] = {}
-    order: list[tuple[MappingNode, Mapping] | tuple[object, Sequence]] = []
+    order: list[tuple[Any, Mapping | Sequence]] = []
     merges: list[tuple[Mapping, list[tuple[Entry, Node]]]] = []
 
-    def make(node: object) -> Node:
-        tag = node.tag  # type: ignore[attr-defined]
-        start = node.start_mark.index  # type: ignore[attr-defined]
+    def make(node: Any) -> Node:
+        tag = node.tag
+        start = node.start_mark.index
+        end = node.end_mark.index
+        if start < end and text[start] in "&!":
+            start = _bare(text, start, end)
         if node.__class__ is ScalarNode:
-            raw = node.value  # type: ignore[attr-defined]
-            end = node.end_mark.index  # type: ignore[attr-defined]
+            raw = node.value
             if tag is None:
-                if start < end and text[start] in "&!":
-                    start = _bare(text, start, end)
                 return Scalar(Span(source, start, end), raw, yaml11(raw), True)
-            if start < end:
-                if text[start] in "&!":
-                    start = _bare(text, start, end)
-                if text[end - 1] in _SPACE and text[start] not in "\"'":
-                    end = start + len(text[start:end].rstrip(_SPACE))
+            if start < end and text[end - 1] in _SPACE and text[start] not in "\"'":
+                # A block scalar's mark runs on over the blank lines behind it.
+                end = start + len(text[start:end].rstrip(_SPACE))
             span = Span(source, start, end)
             return Scalar(span, raw, raw) if tag == _STR else _tagged(span, raw, tag)
-        end = node.end_mark.index  # type: ignore[attr-defined]
-        if text[start] in "&!":
-            start = _bare(text, start, end)
         span = Span(source, start, end)
         if node.__class__ is MappingNode:
-            if node.flow_style and text.startswith("{{", start):  # type: ignore[attr-defined]
+            if node.flow_style and text.startswith("{{", start):
                 problems.append(Problem("template", "a template's placeholder stands where a value belongs", span))
                 return Unresolved(span, "a template's placeholder")
-            mapping = Mapping(span, [], tag is not None and not tag.startswith(_MAP))
+            mapping = Mapping(span, [], tag is not None and tag != _MAP)
             order.append((node, mapping))
             return mapping
         if tag is not None and tag not in _SEQUENCE_TAGS:
@@ -162,45 +165,53 @@ def _tree(source: Source, root: object, problems: list[Problem]) -> Node:
         return sequence
 
     result = made[id(root)] = make(root)
-    done = 0
-    while done < len(order):
-        node, ours = order[done]
-        done += 1
-        if ours.__class__ is Mapping:
-            entries = ours.entries
-            merged: list[tuple[Entry, Node]] | None = None
-            for key_node, value_node in node.value:  # type: ignore[attr-defined]
-                key_id = id(value_node)
-                value = made.get(key_id)
-                if value is None:
-                    value = made[key_id] = make(value_node)
-                start = key_node.start_mark.index
-                end = key_node.end_mark.index
-                if key_node.__class__ is ScalarNode:
-                    key = key_node.value
-                    if start < end and text[start] in "&!?*":
-                        start = _bare(text, start, end)
-                else:
-                    key = text[start:end].strip()[:200]
-                    end = start + len(text[start:end].rstrip(_SPACE))
-                entry = Entry(key, Span(source, start, end), value)
-                if key == "<<" and key_node.tag is None:
-                    if merged is None:
-                        merged = []
-                        merges.append((ours, merged))
-                    merged.append((entry, value))
-                else:
-                    entries.append(entry)
-        else:
-            items = ours.items  # type: ignore[union-attr]
-            for item_node in node.value:  # type: ignore[attr-defined]
+    # `order` grows as collections are met: every one stands behind the collection that holds it.
+    for node, ours in order:
+        if isinstance(ours, Sequence):
+            items = ours.items
+            for item_node in node.value:
                 item = made.get(id(item_node))
                 if item is None:
                     item = made[id(item_node)] = make(item_node)
                 items.append(item)
-    # Children stand behind their parents in `order`, so backwards every child's end is known.
-    for node, ours in reversed(order):
-        if not node.flow_style:  # type: ignore[attr-defined]
+            continue
+        entries = ours.entries
+        merged: list[tuple[Entry, Node]] | None = None
+        for key_node, value_node in node.value:
+            value = made.get(id(value_node))
+            if value is None:
+                if value_node.__class__ is ScalarNode and value_node.tag is None:
+                    # The common case of `make`, without the call.
+                    raw = value_node.value
+                    start = value_node.start_mark.index
+                    end = value_node.end_mark.index
+                    if start < end and text[start] in "&!":
+                        start = _bare(text, start, end)
+                    value = Scalar(Span(source, start, end), raw, yaml11(raw), True)
+                else:
+                    value = make(value_node)
+                made[id(value_node)] = value
+            start = key_node.start_mark.index
+            end = key_node.end_mark.index
+            if start < end and text[start] in "&!":
+                start = _bare(text, start, end)
+            if key_node.__class__ is ScalarNode:
+                key = key_node.value
+            else:
+                key = text[start:end].rstrip(_SPACE)
+                end = start + len(key)
+                key = key[:200]
+            entry = Entry(key, Span(source, start, end), value)
+            if key == "<<" and key_node.tag is None:
+                if merged is None:
+                    merged = []
+                    merges.append((ours, merged))
+                merged.append((entry, value))
+            else:
+                entries.append(entry)
+    # What begins later is inside what begins earlier: backwards, every child's end is known.
+    for node, ours in sorted(order, key=_beginning, reverse=True):
+        if not node.flow_style:
             _trim(text, ours)
     if merges:
         _merge(merges, problems)
@@ -217,14 +228,14 @@ def _trim(text: str, node: Mapping | Sequence) -> None:
     """Let a block collection end where its last child does."""
     span = node.span
     last = at = span.start
-    if node.__class__ is Mapping:
-        if node.entries:  # type: ignore[union-attr]
-            entry = node.entries[-1]  # type: ignore[union-attr]
+    if isinstance(node, Mapping):
+        if node.entries:
+            entry = node.entries[-1]
             at = entry.key_span.end
             last = entry.value.span.end
-    elif node.items:  # type: ignore[union-attr]
-        last = node.items[-1].span.end  # type: ignore[union-attr]
-    if span.start < last <= span.end and last >= at:
+    elif node.items:
+        last = node.items[-1].span.end
+    if at <= last <= span.end and span.start < last:
         span.end = last
         return
     # The last child is an alias: its node stands elsewhere.
@@ -232,56 +243,64 @@ def _trim(text: str, node: Mapping | Sequence) -> None:
     span.end = found.end() if found and at > span.start else at + len(text[at : span.end].rstrip(_SPACE))
 
 
+def _beginning(pair: tuple[Any, Mapping | Sequence]) -> int:
+    return pair[1].span.start
+
+
 def _merge(merges: list[tuple[Mapping, list[tuple[Entry, Node]]]], problems: list[Problem]) -> None:
     """Put the entries that `<<` brings in front of a mapping's own ones.
 
     A mapping's own key wins; among merged mappings the first one of a list does (YAML 1.1, "merge"), the later `<<`
-    over the earlier. Entries keep their own spans.
+    over the earlier. Entries keep their own spans. (pyyaml 6.0.4 lets the last one of a list win; 6.0.3 does not.)
     """
     waiting = {id(mapping): (mapping, merged) for mapping, merged in merges}
     budget = MOST_MERGED
     for first, _ in merges:
-        stack = [first]
-        while stack:
-            mapping = stack[-1]
-            if id(mapping) not in waiting:
-                stack.pop()
-                continue
-            _, merged = waiting[id(mapping)]
-            targets: list[Mapping] = []
-            for entry, value in reversed(merged):
-                parts = value.items if isinstance(value, Sequence) else [value]
-                for part in parts:
-                    if isinstance(part, Mapping):
-                        targets.append(part)
-                    elif isinstance(part, Unresolved):
-                        mapping.open_ended = True
-                    elif len(problems) < 20:
-                        problems.append(
-                            Problem("syntax", "'<<' merges mappings, and this is not a mapping", entry.key_span)
-                        )
-            # A mapping that merges itself, at whatever distance, gets nothing from the circle.
-            below = [target for target in targets if id(target) in waiting and target not in stack]
-            if below:
-                stack.append(below[0])
+        # Depth first, since what is merged may merge in its turn. A mapping that merges itself, at whatever distance,
+        # gets nothing from the circle.
+        stack: list[tuple[Mapping, list[Mapping], Iterator[Mapping]]] = []
+        following: Mapping | None = first
+        while stack or following is not None:
+            if following is not None:
+                _, merged = waiting.pop(id(following), (following, []))
+                targets: list[Mapping] = []
+                for entry, value in reversed(merged):
+                    parts = value.items if isinstance(value, Sequence) else [value]
+                    budget -= len(parts)
+                    if budget < 0:
+                        break
+                    targets.extend(part for part in parts if isinstance(part, Mapping))
+                    if any(isinstance(part, Unresolved) for part in parts):
+                        following.open_ended = True
+                    if any(isinstance(part, (Scalar, Sequence)) for part in parts) and len(problems) < 20:
+                        reason = "'<<' merges mappings, and this is not a mapping"
+                        problems.append(Problem("syntax", reason, entry.key_span))
+                stack.append((following, targets, iter(targets)))
+            mapping, targets, rest = stack[-1]
+            following = next((target for target in rest if id(target) in waiting), None)
+            if following is not None:
                 continue
             stack.pop()
-            del waiting[id(mapping)]
             taken = {entry.key for entry in mapping.entries}
             brought: list[Entry] = []
+            circle = {id(above[0]) for above in stack} if targets else set()
             for target in targets:
-                if target is mapping:
+                if target is mapping or id(target) in circle:
                     continue
                 mapping.open_ended = mapping.open_ended or target.open_ended
-                budget -= len(target.entries)
+                budget -= len(target.entries) + 1
                 if budget < 0:
-                    problems.append(Problem("too-large", "'<<' multiplies the keys beyond any config", mapping.span))
-                    return
+                    break
                 fresh = [entry for entry in target.last.values() if entry.key not in taken]
                 taken.update(entry.key for entry in fresh)
                 brought.extend(fresh)
             mapping.entries[:0] = brought
             mapping._last = None
+            if budget < 0:
+                problems.append(Problem("too-large", "'<<' multiplies the keys beyond any config", mapping.span))
+                for left in (mapping, *(above[0] for above in stack), *(pair[0] for pair in waiting.values())):
+                    left.open_ended = True
+                return
 
 
 def _tagged(span: Span, raw: str, tag: str) -> Node:
@@ -352,8 +371,8 @@ def _problem(source: Source, error: YAMLError) -> Problem:
     if isinstance(error, MarkedYAMLError):
         mark = error.problem_mark or error.context_mark
         at = mark.index if mark is not None else 0
-        if error.context_mark is not None and ("unexpected" in said or "' or '" in said):
-            # What was left open is what needs the repair, not the end of the text.
+        if error.context_mark is not None and ("unexpected" in said or "' or '" in said or "expected ':'" in said):
+            # What was left open is what needs the repair, not the place where it shows.
             at = error.context_mark.index
     else:
         found = _UNPRINTABLE.search(text)
@@ -362,8 +381,10 @@ def _problem(source: Source, error: YAMLError) -> Problem:
     span = Span(source, at, min(at + 1, len(text)))
     if "nesting" in said or "nesting" in context:
         return Problem("too-deep", "nested too deeply", span)
-    if _TEMPLATE.search(text):
+    if _is_template(text, at):
         return Problem("template", "a template: its placeholders are filled in by another program", span)
+    if "expected ':'" in said and _NO_BLANK.match(text, at):
+        return Problem("syntax", "a blank is missing behind the ':'", span)
     if text[at : at + 1] == "\t":
         said = "tab character"
     elif "cannot start any token" in said and at < len(text):
@@ -372,6 +393,15 @@ def _problem(source: Source, error: YAMLError) -> Problem:
     if reason is None:
         reason = next((ours for theirs, ours in _REASONS if theirs in context), said)
     return Problem("syntax", reason, span)
+
+
+def _is_template(text: str, at: int) -> bool:
+    if _DIRECTIVE.search(text):
+        return True
+    # The line of the error and the one above: the parser often stumbles behind the cause.
+    begin = text.rfind("\n", 0, max(0, text.rfind("\n", 0, at))) + 1
+    end = text.find("\n", at)
+    return _PLACEHOLDER.search(text, begin, len(text) if end < 0 else end) is not None
 
 
 def _solid(text: str, at: int) -> int:
