@@ -1,0 +1,143 @@
+"""The commands, as click sees them."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+import click
+
+from epochlint import __version__
+from epochlint.cli.hook import coloured
+from epochlint.findings.finding import STRENGTH
+from epochlint.lint import Options, check
+from epochlint.project.assumptions import BadAssumption, parse
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_LEVELS = ("error", "warning", "note", "never")
+
+
+class _DefaultCheck(click.Group):
+    """`epochlint PATH...` is `epochlint check PATH...`."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if args and args[0] not in self.commands and args[0] not in ("--help", "-h", "--version"):
+            args = ["check", *args]
+        return super().parse_args(ctx, args)
+
+
+@click.group(cls=_DefaultCheck, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="epochlint")
+def epochlint() -> None:
+    """Checks fine-tuning configs before the GPUs are booked.
+
+    `epochlint PATH...` is the same as `epochlint check PATH...`.
+    """
+
+
+_ASSUME = click.option(
+    "--assume", multiple=True, metavar="KEY=VALUE", help="Say what the files do not: gpus=8, records=52002, transformers=4.57.6."
+)
+_PATHS = click.argument("paths", nargs=-1, type=click.Path())
+
+
+@epochlint.command("check")
+@_PATHS
+@_ASSUME
+@click.option("--select", multiple=True, metavar="CODE", help="Only these rules: codes, names or families (WRM).")
+@click.option("--ignore", multiple=True, metavar="CODE", help="Not these rules.")
+@click.option("--fail-on", type=click.Choice(_LEVELS), default="warning", show_default=True, help="Exit with 1 from this level on.")
+@click.option("--notes", is_flag=True, help="Show notes in full.")
+@click.option("--pedantic", is_flag=True, help="Also what holds only for some GPU counts or versions.")
+@click.option("--force-exclude", is_flag=True, help="Skip excluded files even when they are named.")
+@click.option("--output-format", default="text", show_default=True, type=click.Choice(("text", "json")))
+def check_command(
+    paths: tuple[str, ...],
+    assume: tuple[str, ...],
+    select: tuple[str, ...],
+    ignore: tuple[str, ...],
+    fail_on: str,
+    notes: bool,
+    pedantic: bool,
+    force_exclude: bool,
+    output_format: str,
+) -> int:
+    """Lint configs, scripts and launch files (default path: the working directory)."""
+    options = _options(paths, assume)
+    options.select, options.ignore = _split(select), _split(ignore)
+    options.pedantic, options.force_exclude = pedantic, force_exclude
+    report = check(options)
+    if output_format == "json":
+        from epochlint.report.json_report import check_json
+
+        click.echo(check_json(report))
+    else:
+        from epochlint.report.text import check_text
+
+        click.echo(check_text(report, notes=notes, colour=coloured(sys.stdout.isatty())))
+    if fail_on == "never":
+        return 0
+    return int(any(STRENGTH[finding.level] >= STRENGTH[fail_on] for finding in report.findings))
+
+
+@epochlint.command("explain")
+@_PATHS
+@_ASSUME
+@click.option("--output-format", default="text", show_default=True, type=click.Choice(("text", "json")))
+def explain_command(paths: tuple[str, ...], assume: tuple[str, ...], output_format: str) -> int:
+    """Show what each run will do: batch, steps, warmup, with where each number comes from."""
+    report = check(_options(paths, assume))
+    if output_format == "json":
+        from epochlint.report.json_report import explain_json
+
+        click.echo(explain_json(report))
+    else:
+        from epochlint.report.explain import explain_text
+
+        click.echo(explain_text(report))
+    return 0
+
+
+@epochlint.command("rule")
+@click.argument("code", required=False)
+@click.option("--output-format", default="text", show_default=True, type=click.Choice(("text", "json")))
+def rule_command(code: str | None, output_format: str) -> int:
+    """Show a rule's page, or the list of rules."""
+    from epochlint.report.rule_page import listing, page
+
+    text = listing(output_format) if code is None else page(code, output_format)
+    if text is None:
+        raise click.UsageError(f"there is no rule {code!r}; `epochlint rule` lists them")
+    click.echo(text)
+    return 0
+
+
+def _options(paths: Sequence[str], assume: Sequence[str]) -> Options:
+    for path in paths:
+        if not os.path.lexists(path):
+            raise click.UsageError(f"no such file or folder: {path}")
+    try:
+        return Options(paths or (".",), assume=parse(assume))
+    except BadAssumption as problem:
+        raise click.BadParameter(str(problem), param_hint="--assume") from None
+
+
+def _split(values: Sequence[str]) -> list[str]:
+    return [part for value in values for part in value.replace(",", " ").split()]
+
+
+def run_click(arguments: list[str]) -> int:
+    """Runs a command; click's own errors end with status 2."""
+    try:
+        status = epochlint.main(arguments, prog_name="epochlint", standalone_mode=False)
+    except click.exceptions.Exit as stop:
+        return int(stop.exit_code)
+    except click.ClickException as problem:
+        problem.show()
+        return 2
+    except click.Abort:
+        return 2
+    return int(status or 0)
