@@ -110,7 +110,8 @@ class Budget:
             low = self._corner(records.low or 0, per_device.high, accumulation.high, effective.high, epochs.low, stopped)
             high = None
             if records.high is not None and (epochs.high is not None or stopped is not None):
-                high = self._corner(records.high, per_device.low, accumulation.low, effective.low, epochs.high or 1, stopped)
+                most = epochs.high if epochs.high is not None else 1
+                high = self._corner(records.high, per_device.low, accumulation.low, effective.low, most, stopped)
             bounds = (low, high)
         if bounds is not None:
             low, high = bounds
@@ -242,18 +243,17 @@ class Budget:
     def _happening(self, count: object, total: Known, per_epoch: Known) -> Known:
         if not callable(count):
             return UNKNOWN
-        get: Get = self.get
+        get: Get = self.fact  # an epoch's steps can need the batch
         if total.number is not None and (per_epoch.number is not None or per_epoch.unknown or total.origin != DERIVED):
             happened = count(get, int(total.number), int(per_epoch.number or 0))
             return UNKNOWN if happened is None else Known(int(happened), basis=total.basis)
         low = count(get, int(total.low or 0), int(per_epoch.high or 0))
-        if low == 0 and count(get, MANY, 1) == 0:
-            return Known(0)
-        if total.high is not None and total.low is not None:
-            high = count(get, int(total.high), int(per_epoch.low or 0))
-            if low is not None and high is not None:
-                return between(min(low, high), max(low, high), basis=total.basis)
-        return between(low, None, basis=total.basis) if low is not None else UNKNOWN
+        high = count(get, int(total.high if total.high is not None else MANY), int(per_epoch.low or 1))
+        if low is None or high is None:
+            return between(low, None, basis=total.basis) if low is not None else UNKNOWN
+        if low != high and total.high is None:
+            return between(min(low, high), None, basis=total.basis)
+        return between(min(low, high), max(low, high), basis=total.basis)
 
 
 def _possible(*numbers: Known) -> bool:
