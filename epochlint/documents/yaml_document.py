@@ -128,6 +128,17 @@ def read(source: Source) -> Document:
     return document
 
 
+def tokens(text: str) -> Iterator[tuple[int, int]]:
+    """Where each token of a YAML text begins and ends. Raises YAMLError where the text is broken."""
+    scanner: Any = _Composer(text)
+    try:
+        while scanner.check_token():
+            token = scanner.get_token()
+            yield token.start_mark.index, token.end_mark.index
+    finally:
+        scanner.dispose()
+
+
 def _tree(source: Source, root: Any, problems: list[Problem]) -> Node:
     """Our tree of a composed one. Iterative; a node that several aliases share becomes one node."""
     text = source.text
