@@ -25,6 +25,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from epochlint.run.counting import Get
     from epochlint.run.run import Era, Run
+    from epochlint.source import Span
 
 MANY = 1 << 40  # stands for "as many as you like" where a bound is needed
 
@@ -203,7 +204,13 @@ class Budget:
         if warmup is None:
             return
         place = self.get(warmup.key).key_span if warmup.key else None
-        if total.number is not None:
+        if total.number is not None and warmup.of_natural and natural.number is None:
+            least = warmup.steps(int(total.number), int(natural.low or 0))
+            most = warmup.steps(int(total.number), int(natural.high) if natural.high is not None else MANY)
+            facts["warmup_steps"] = between(least, most, key_span=place, basis=total.basis | natural.basis)
+            if total.number > 0:
+                facts["warmup_fraction"] = between(least / total.number, most / total.number, key_span=place)
+        elif total.number is not None:
             steps = warmup.steps(int(total.number), int(natural.number if natural.number is not None else total.number))
             formula = (warmup.formula, (total.value,)) if warmup.formula else None
             facts["warmup_steps"] = known = Known(steps, DERIVED, key_span=place, formula=formula, basis=total.basis)
@@ -211,7 +218,12 @@ class Budget:
                 facts["warmup_fraction"] = Known(
                     steps / total.number, DERIVED, key_span=place, basis=total.basis, formula=("{} / {}", (known.value, total.value))
                 )
-            return
+        else:
+            self._warm_between(warmup, total, natural, place)
+
+    def _warm_between(self, warmup: Warmup, total: Known, natural: Known, place: Span | None) -> None:
+        """The warmup of a run whose total is not one number."""
+        facts = self.facts
         low = total.low or 0
         at_low = warmup.steps(int(low), int(natural.low or low))
         at_high = warmup.steps(int(total.high), int(natural.high or total.high)) if total.high is not None else None

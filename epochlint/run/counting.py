@@ -66,18 +66,25 @@ class Warmup:
 
     `steps(total, natural)` gives the warmup steps of a run. `share` bounds warmup / total where the total is unknown:
     (share, "ceil") lies at or above the share, (share, "floor") at or below it; None for a number of steps. `key` is
-    the setting that decided ("warmup_steps", "warmup_ratio", "" for the trainer's default).
+    the setting that decided ("warmup_steps", "warmup_ratio", "" for the trainer's default). `of_natural`: what the
+    epochs give decides, too, where a step limit is written.
     """
 
-    __slots__ = ("formula", "key", "share", "steps")
+    __slots__ = ("formula", "key", "of_natural", "share", "steps")
 
     def __init__(
-        self, steps: Callable[[int, int], float], key: str, share: tuple[float, str] | None = None, formula: str = ""
+        self,
+        steps: Callable[[int, int], float],
+        key: str,
+        share: tuple[float, str] | None = None,
+        formula: str = "",
+        of_natural: bool = False,
     ) -> None:
         self.steps = steps
         self.key = key
         self.share = share
         self.formula = formula
+        self.of_natural = of_natural
 
 
 class Batch:

@@ -46,6 +46,7 @@ class Entry:
 
 
 TRAINERS: tuple[Entry, ...] = (
+    Entry("axolotl", r"\bbase_model\b|\baxolotl\b"),
     Entry("trl", r"per_device_train|num_train_epochs|dataset_name|dataset_mix|learning_rate|\btrl\b", ("trl", "unsloth")),
     Entry("hf_args", r"per_device_train|num_train_epochs|learning_rate|warmup_|gradient_accumulation|max_steps", ("transformers", "unsloth")),
 )

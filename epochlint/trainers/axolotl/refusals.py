@@ -1,0 +1,166 @@
+"""What Axolotl's own schema refuses, said before it does.
+
+Read in `utils/schemas/validation.py`, `config.py`, `peft.py`, `training.py` (0.5 to 0.19) and measured by passing configs
+through the real schemas.
+"""
+
+from __future__ import annotations
+
+from epochlint.documents.document import Scalar, Sequence
+from epochlint.documents.scalars import boolean, number
+from epochlint.trainers.settings import text_of
+from epochlint.trainers.trainer import is_null
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from epochlint.trainers.settings import Taker
+
+_PREFERENCE = ("dpo", "ipo", "orpo", "kto", "simpo", "gdpo")
+
+
+def refusals(taker: Taker) -> None:
+    """Notes each combination that is refused, and warmups that the schema cannot take."""
+    _warmups(taker)
+    for key, reason in _Checks(taker):
+        found = taker.reading.entry(*key.split("."))
+        span = found[0].key_span if found is not None else taker.run.span
+        taker.observe("rejected", span, reason=reason, consumer="Axolotl")
+
+
+def _warmups(taker: Taker) -> None:
+    run = taker.run
+    steps, ratio = run.setting("warmup_steps"), run.setting("warmup_ratio")
+    if steps.number is not None and steps.number != int(steps.number) and steps.key_span is not None:
+        taker.observe(
+            "warmup_unit", steps.key_span, value=steps.value, key="warmup_steps", reads_as="a number of steps", outcome="rejected"
+        )
+    elif steps.number and ratio.number and ratio.key_span is not None:
+        taker.observe("two_warmups", ratio.key_span, wins="neither", outcome="rejected")
+
+
+class _Checks:
+    """The checks, each giving (key to point at, reason)."""
+
+    def __init__(self, taker: Taker) -> None:
+        self.reading = taker.reading
+        self.run = taker.run
+
+    def given(self, *path: str) -> bool:
+        """Written and not null."""
+        node = self.reading.node(*path)
+        return node is not None and not is_null(node)
+
+    def true(self, *path: str) -> bool:
+        node = self.reading.node(*path)
+        return isinstance(node, Scalar) and boolean(node) is True
+
+    def number(self, *path: str) -> float | None:
+        node = self.reading.node(*path)
+        return number(node) if isinstance(node, Scalar) else None
+
+    def word(self, *path: str) -> str | None:
+        text = text_of(self.reading.node(*path))
+        return text.lower() if text is not None else None
+
+    def __iter__(self) -> Iterator[tuple[str, str]]:
+        yield from self._batches()
+        yield from self._cadence()
+        yield from self._data()
+        yield from self._adapters()
+        yield from self._preference()
+
+    def _batches(self) -> Iterator[tuple[str, str]]:
+        if self.given("batch_size") and self.given("gradient_accumulation_steps"):
+            yield "batch_size", "batch_size and gradient_accumulation_steps are both set; only one may be"
+
+    def _cadence(self) -> Iterator[tuple[str, str]]:
+        evaluation = self.word("eval_strategy") or self.word("evaluation_strategy")
+        saving = self.word("save_strategy")
+        if self.given("save_steps") and self.number("save_steps"):
+            if saving is not None and saving != "steps":
+                yield "save_strategy", f"save_steps is set, so save_strategy must be steps, not {saving}"
+            if self.given("saves_per_epoch"):
+                yield "saves_per_epoch", "save_steps and saves_per_epoch are both set"
+        elif self.given("saves_per_epoch") and saving is not None and saving != "steps":
+            yield "saves_per_epoch", f"saves_per_epoch needs save_strategy steps, not {saving}"
+        if self.given("eval_steps") and self.number("eval_steps"):
+            if evaluation is not None and evaluation != "steps":
+                yield "eval_steps", f"eval_steps is set, so eval_strategy must be steps, not {evaluation}"
+            if self.given("evals_per_epoch"):
+                yield "evals_per_epoch", "eval_steps and evals_per_epoch are both set"
+        elif self.given("evals_per_epoch") and evaluation is not None and evaluation != "steps":
+            yield "evals_per_epoch", f"evals_per_epoch needs eval_strategy steps, not {evaluation}"
+        if saving == "best" and not self.given("metric_for_best_model"):
+            yield "save_strategy", "save_strategy best needs metric_for_best_model"
+        split = self.number("val_set_size")
+        cadence = self.number("eval_steps") or (evaluation not in (None, "no"))
+        if split == 0 and cadence and not self.given("test_datasets"):
+            key = "eval_steps" if self.number("eval_steps") else "eval_strategy" if self.given("eval_strategy") else "evaluation_strategy"
+            yield key, "an evaluation cadence is set and val_set_size is 0"
+        yield from self._early_stopping()
+
+    def _early_stopping(self) -> Iterator[tuple[str, str]]:
+        if not self.number("early_stopping_patience"):
+            return
+        save, evaluate = self.number("save_steps"), self.number("eval_steps")
+        if not save or not evaluate:
+            yield "early_stopping_patience", "early_stopping_patience needs save_steps and eval_steps (evals_per_epoch does not count)"
+        elif save % evaluate != 0:
+            yield "early_stopping_patience", "early_stopping_patience needs save_steps to be a multiple of eval_steps"
+
+    def _data(self) -> Iterator[tuple[str, str]]:
+        if self.given("test_datasets") and self.number("val_set_size"):
+            yield "val_set_size", "test_datasets and val_set_size are both set"
+        pretraining = self.given("pretraining_dataset")
+        streaming = pretraining or self.true("streaming")
+        if streaming and self.number("val_set_size"):
+            yield "val_set_size", "a stream cannot be split: val_set_size must be 0 with streaming data"
+        if not pretraining and not self.given("datasets") and not self.reading.open_ended and "datasets" not in self.reading:
+            yield "datasets", "neither datasets nor pretraining_dataset is set"
+        datasets = self.reading.node("datasets")
+        if isinstance(datasets, Sequence):
+            from epochlint.documents.document import Mapping
+
+            for item in datasets.items:
+                kind = text_of(item.get("type")) if isinstance(item, Mapping) else None
+                if kind is not None and kind.startswith("sharegpt") and self._at_least("0.8"):
+                    yield "datasets", "the type sharegpt was removed; chat_template takes its place"
+                    break
+
+    def _at_least(self, version: str) -> bool:
+        return self.reading.versions.of("axolotl").at_least(version) is True
+
+    def _adapters(self) -> Iterator[tuple[str, str]]:
+        adapter = self.word("adapter")
+        four, eight = self.true("load_in_4bit"), self.true("load_in_8bit")
+        if adapter is None and "adapter" not in self.reading and (four or eight):
+            key = "load_in_4bit" if four else "load_in_8bit"
+            if not self.true("gptq") and not self.given("relora"):
+                yield key, f"{key} without an adapter: quantized weights cannot be trained"
+        if adapter == "qlora" and not self.true("merge_lora"):
+            if eight:
+                yield "load_in_8bit", "qlora cannot load in 8 bit"
+            elif not four and not self.true("gptq") and not self._quantized_model():
+                yield "adapter", "qlora needs load_in_4bit: true"
+        if self.given("deepspeed") and (self.given("fsdp") or self.given("fsdp_config")):
+            yield "deepspeed", "deepspeed and fsdp are both set"
+
+    def _quantized_model(self) -> bool:
+        """A base model that is published in four bits may be loaded as it is."""
+        model = (self.word("base_model") or "").replace("_", "-")
+        return self.given("model_quantization_config") or self.given("quantization") or "gptq" in model
+
+    def _preference(self) -> Iterator[tuple[str, str]]:
+        method = self.word("rl")
+        if method in _PREFERENCE and self.true("sample_packing"):
+            yield "sample_packing", f"sample_packing does not go with rl: {method}"
+        if method == "simpo" and self.number("warmup_ratio"):
+            yield "warmup_ratio", "rl: simpo does not take warmup_ratio"
+        if method == "kto" and not self._kto_columns():
+            yield "rl", "rl: kto needs remove_unused_columns: false"
+
+    def _kto_columns(self) -> bool:
+        node = self.reading.node("remove_unused_columns")
+        return isinstance(node, Scalar) and boolean(node) is False
