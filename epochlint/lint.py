@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import os
-import re
 
 from epochlint.documents.read import read
 from epochlint.files import discover, open_source
 from epochlint.findings.finding import Finding
 from epochlint.project.assumptions import Assumptions
-from epochlint.project.counted import count_into
-from epochlint.project.inline import inline_assumptions
+from epochlint.project.complete import complete
 from epochlint.project.join import Joiner, Skipped
 from epochlint.project.lookup import Lookup
 from epochlint.rules import catalogue, engine
@@ -28,8 +26,6 @@ if TYPE_CHECKING:
     from epochlint.run.run import Run
 
 DATA_BYTES = 256 * 1024 * 1024
-_SMOKE = frozenset({"smoke", "test", "debug", "tiny", "diagnostic", "quick"})
-_SMOKE_STEPS = 50
 
 
 class Options:
@@ -106,7 +102,7 @@ def check(options: Options) -> Report:
     rules = catalogue.chosen(options.select, options.ignore)
     report.skipped.extend(joined.skipped)
     for run in joined.runs:
-        _complete(run, options, lookup)
+        complete(run, lookup, joined.companions[id(run)], options.assume, options.max_data_bytes)
         scenarios = Scenarios(run)
         findings, not_evaluated = engine.check(scenarios, rules, pedantic=options.pedantic)
         report.findings.extend(findings)
@@ -136,26 +132,6 @@ def _documents(options: Options, lookup: Lookup, report: Report) -> Iterable[tup
         yield path, document
 
 
-def _complete(run: Run, options: Options, lookup: Lookup) -> None:
-    """What a run's own files do not hold: assumptions, counted data, what kind of run it is."""
-    strong = options.assume
-    weak = inline_assumptions(run, lookup)
-    for name, setting in (("gpus", "gpus"), ("records", "rows"), ("tokens", "tokens")):
-        known = strong.known(name)
-        if known is not None:
-            run.settings[setting] = known
-    count_into(run, lookup, options.max_data_bytes)
-    if weak is not None:
-        for name, setting in (("gpus", "gpus"), ("records", "rows"), ("tokens", "tokens")):
-            known = weak.known(name)
-            if known is not None and run.setting(setting).unknown:
-                run.settings[setting] = known
-    purpose = strong.purpose or (weak.purpose if weak is not None else None)
-    limit = run.setting("max_steps").number
-    named = not _SMOKE.isdisjoint(re.split(r"[^a-z]+", run.path.lower()))
-    run.smoke = purpose is not None or (named and (limit is None or limit <= _SMOKE_STEPS))
-
-
 def _unreadable(documents: list[tuple[str, Document]], options: Options, report: Report) -> list[Observation]:
     """Files that cannot be parsed: a finding where they hold keys of a known trainer, or were named; else skipped."""
     found: list[Observation] = []
@@ -166,7 +142,9 @@ def _unreadable(documents: list[tuple[str, Document]], options: Options, report:
             if problem.kind == "syntax" and (known or (path in named and not options.force_exclude)):
                 found.append(Observation("unreadable", problem.span, {"reason": problem.reason, "kind": problem.kind}))
             else:
-                report.skipped.append(Skipped(document.source.path, problem.reason, problem.kind if problem.kind == "template" else ""))
+                report.skipped.append(
+                    Skipped(document.source.path, problem.reason, problem.kind if problem.kind == "template" else "")
+                )
             break
     return found
 

@@ -67,7 +67,9 @@ def _count_validation(run: Run, lookup: Lookup, max_bytes: int) -> None:
     counts = _all(run.validation, lookup, max_bytes)
     if counts is not None and "validation_rows" not in run.settings:
         rows = sum(count.rows for count in counts)
-        run.settings["validation_rows"] = Known(rows, COUNTED, key_span=run.validation[0].span, span=run.validation[0].span)
+        run.settings["validation_rows"] = Known(
+            rows, COUNTED, key_span=run.validation[0].span, span=run.validation[0].span
+        )
 
 
 def _all(sources: list[DataSource], lookup: Lookup, max_bytes: int) -> list[Counted] | None:

@@ -42,4 +42,4 @@ def inline_assumptions(run: Run, lookup: Lookup) -> Assumptions | None:
         found.purpose = said.purpose or found.purpose
         found.reference = said.reference or found.reference
         found.span = comment.span
-    return found if found else None
+    return found or None

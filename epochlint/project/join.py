@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 
 from epochlint.documents.document import Document, Mapping, Scalar, walk
+from epochlint.project.companions import Companions, find
 from epochlint.project.kubernetes import manifests
 from epochlint.project.lookup import Lookup
 from epochlint.project.requirements import required
@@ -49,10 +50,11 @@ class Skipped:
 class Joined:
     """What a set of documents comes to."""
 
-    __slots__ = ("observations", "runs", "skipped")
+    __slots__ = ("companions", "observations", "runs", "skipped")
 
     def __init__(self) -> None:
         self.runs: list[Run] = []
+        self.companions: dict[int, Companions] = {}  # by id of the run
         self.observations: list[Observation] = []
         self.skipped: list[Skipped] = []
 
@@ -160,10 +162,10 @@ class Joiner:
                 self._read(reader, document, layers, path, command=start.program, launch=launch)
                 return
         for path, document in configs:  # a file that says nothing by itself, with a launch that says whose it is
-            mapping = next(document.mappings(), None)
-            if entry is not None and mapping is not None:
+            whole = next(document.mappings(), None)
+            if entry is not None and whole is not None:
                 self._use(path)
-                layers = [Layer(start.arguments, LAUNCH), Layer(mapping, WRITTEN)]
+                layers = [Layer(start.arguments, LAUNCH), Layer(whole, WRITTEN)]
                 self._read(entry, document, layers, path, command=start.program, launch=launch)
                 return
         if entry is not None and script is None:
@@ -225,7 +227,12 @@ class Joiner:
         return found
 
     def _parsed(
-        self, parser: Parser, python: PythonDocument, path: str, launch: Launch | None, configs: list[tuple[str, Document]]
+        self,
+        parser: Parser,
+        python: PythonDocument,
+        path: str,
+        launch: Launch | None,
+        configs: list[tuple[str, Document]],
     ) -> bool:
         """The runs of a parser that fills a trainer's dataclass from flags or files."""
         found = False
@@ -269,10 +276,19 @@ class Joiner:
             for where, document in configs:
                 mapping = next(document.mappings(), None)
                 if mapping is not None:
-                    via = parser.kind if feed.kind == "config" else f"parse_{'json' if document.syntax == 'json' else 'yaml'}_file"
+                    via = (
+                        parser.kind
+                        if feed.kind == "config"
+                        else f"parse_{'json' if document.syntax == 'json' else 'yaml'}_file"
+                    )
                     yield [flags, Layer(mapping, WRITTEN)], document, where, via
                     return
-            yield [flags], launch.document, os.path.join(launch.folder, os.path.basename(launch.document.source.path)), "argparse"
+            yield (
+                [flags],
+                launch.document,
+                os.path.join(launch.folder, os.path.basename(launch.document.source.path)),
+                "argparse",
+            )
 
     def _python(self, document: Document | None, launch: Launch | None = None) -> PythonDocument | None:
         """A Python document evaluated with config files at hand, and with a launch's flags."""
@@ -326,7 +342,9 @@ class Joiner:
 
     def _companion(self, entry: Entry, document: Document, mapping: Mapping, path: str) -> None:
         module = entry.load()
-        self.joined.skipped.append(Skipped(document.source.path, f"{module.LABEL} file: it belongs to a run", module.LABEL))
+        self.joined.skipped.append(
+            Skipped(document.source.path, f"{module.LABEL} file: it belongs to a run", module.LABEL)
+        )
         self.joined.observations.extend(duplicates(mapping))
         inspect = getattr(module, "inspect", None)
         if inspect is not None:
@@ -384,6 +402,11 @@ class Joiner:
                 run.observations.extend(duplicates(layer.mapping, flags=layer.origin == LAUNCH))
             if not run.command:
                 run.command = command
+            named = (
+                {role: launch.start.configs(role) for role in ("accelerate", "deepspeed")} if launch is not None else {}
+            )
+            base = launch.folder if launch is not None else folder
+            self.joined.companions[id(run)] = find(self.lookup, base, [layer.mapping for layer in layers], named)
         self.joined.runs.extend(runs)
 
     def versions(self, folder: str) -> Versions:

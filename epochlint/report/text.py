@@ -29,8 +29,8 @@ def _finding(finding: Finding, colour: bool) -> str:
     head, bold, dim, reset = (_COLOURS[finding.level], _BOLD, _DIM, _RESET) if colour else ("", "", "", "")
     message = labelled(finding.message, finding.span)
     lines = [
-        f"{bold}{finding.path}:{place.line}:{place.column}{reset}: {head}{finding.level}{reset} "
-        f"{finding.code} {dim}{finding.name}{reset}",
+        (f"{bold}{finding.path}:{place.line}:{place.column}{reset}: {head}{finding.level}{reset} "
+        f"{finding.code} {dim}{finding.name}{reset}"),
         f"  {message}",
         *_frame(finding.span, "", head, reset),
     ]
@@ -57,7 +57,11 @@ def _frame(span: Span, word: str, colour: str, reset: str) -> list[str]:
     number = str(start.line)
     margin = " " * (len(number) + 1)
     mark = "^" * max(1, last - first)
-    return [f"  {margin}|", f"  {number} | {text}", f"  {margin}| {' ' * first}{colour}{mark}{reset}{' ' + word if word else ''}"]
+    return [
+        f"  {margin}|",
+        f"  {number} | {text}",
+        f"  {margin}| {' ' * first}{colour}{mark}{reset}{' ' + word if word else ''}",
+    ]
 
 
 def _summary(report: Report, notes: bool) -> str:

@@ -6,6 +6,8 @@ mean more steps, a larger batch means fewer, so the bounds of the inputs give th
 
 from __future__ import annotations
 
+from math import ceil
+
 from epochlint.run.counting import Shape, Steps, Warmup, every
 from epochlint.run.known import (
     DERIVED,
@@ -33,6 +35,7 @@ MANY = 1 << 40  # stands for "as many as you like" where a bound is needed
 _FLAT = frozenset({"constant", "constant_with_warmup", "reduce_lr_on_plateau", "greedy"})
 
 Facts = dict[str, Known]
+Formula = tuple[str, tuple[object, ...]]
 
 
 class Budget:
@@ -87,7 +90,10 @@ class Budget:
             if parallel == 1:
                 return gpus
             return Known(
-                max(1, int(gpus.number // parallel)), DERIVED, formula=("{} / {}", (gpus.number, parallel)), key_span=gpus.key_span
+                max(1, int(gpus.number // parallel)),
+                DERIVED,
+                formula=("{} / {}", (gpus.number, parallel)),
+                key_span=gpus.key_span,
             )
         if self.workers is not None and not gpus.unknown:
             return gpus
@@ -108,16 +114,23 @@ class Budget:
         stopped = limit.number
         bounds = None
         if self.era.counting.steps is not None and self._countable() and _possible(per_device, accumulation, effective):
-            low = self._corner(records.low or 0, per_device.high, accumulation.high, effective.high, epochs.low, stopped)
+            low = self._corner(
+                records.low or 0, per_device.high, accumulation.high, effective.high, epochs.low, stopped
+            )
             high = None
             if records.high is not None and (epochs.high is not None or stopped is not None):
                 most = epochs.high if epochs.high is not None else 1
-                high = self._corner(records.high, per_device.low, accumulation.low, effective.low, most, stopped)
+                fewest = (per_device.low or 1, accumulation.low or 1, effective.low or 1)
+                high = self._corner(records.high, *fewest, most, stopped)
             bounds = (low, high)
         if bounds is not None:
             low, high = bounds
-            formula = _pass_formula(records, effective) if high is not None and low.per_epoch == high.per_epoch else None
-            facts["steps_per_epoch"] = between(low.per_epoch, high.per_epoch if high else None, basis=basis, formula=formula)
+            formula = (
+                _pass_formula(records, effective) if high is not None and low.per_epoch == high.per_epoch else None
+            )
+            facts["steps_per_epoch"] = between(
+                low.per_epoch, high.per_epoch if high else None, basis=basis, formula=formula
+            )
             if not epochs.unknown:
                 facts["natural_steps"] = between(low.natural, high.natural if high else None, basis=basis)
         if not limit.exact:
@@ -127,8 +140,8 @@ class Budget:
         elif bounds is not None and not epochs.unknown:
             low, high = bounds
             total = between(low.total, high.total if high else None, basis=basis)
-            if total.exact and epochs.number is not None:
-                total.formula = ("{} x {}", (epochs.number, facts["steps_per_epoch"].value))
+            if total.exact:
+                total.formula = _total_formula(total, records, effective, epochs, facts["steps_per_epoch"])
             total.key_span = epochs.key_span
             facts["total_steps"] = total
         self._passes(limit)
@@ -216,7 +229,11 @@ class Budget:
             facts["warmup_steps"] = known = Known(steps, DERIVED, key_span=place, formula=formula, basis=total.basis)
             if total.number > 0:
                 facts["warmup_fraction"] = Known(
-                    steps / total.number, DERIVED, key_span=place, basis=total.basis, formula=("{} / {}", (known.value, total.value))
+                    steps / total.number,
+                    DERIVED,
+                    key_span=place,
+                    basis=total.basis,
+                    formula=("{} / {}", (known.value, total.value)),
                 )
         else:
             self._warm_between(warmup, total, natural, place)
@@ -229,7 +246,7 @@ class Budget:
         at_high = warmup.steps(int(total.high), int(natural.high or total.high)) if total.high is not None else None
         if warmup.share is None:
             # A number of steps, whatever the total is.
-            facts["warmup_steps"] = known = between(at_low, at_low, key_span=place)
+            facts["warmup_steps"] = between(at_low, at_low, key_span=place)
             most = at_low / low if low > 0 else None
             least = at_low / total.high if total.high else 0.0
             facts["warmup_fraction"] = between(least, most, key_span=place, basis=total.basis)
@@ -273,7 +290,22 @@ def _possible(*numbers: Known) -> bool:
     return all(known.low is None or known.low >= 1 for known in numbers)
 
 
-def _pass_formula(records: Known, effective: Known) -> tuple[str, tuple[object, ...]] | None:
+def _total_formula(total: Known, records: Known, effective: Known, epochs: Known, per_epoch: Known) -> Formula | None:
+    """The sum that gives the total: passes times their steps, or one division over the whole run."""
+    if epochs.number is None:
+        return None
+    if per_epoch.number is not None and ceil(epochs.number * per_epoch.number) == total.number:
+        return "{} x {}", (epochs.number, per_epoch.value)
+    if (
+        records.number is not None
+        and effective.number
+        and ceil(records.number * epochs.number / effective.number) == total.number
+    ):
+        return "{} records x {} / {}", (records.value, epochs.number, effective.value)
+    return None
+
+
+def _pass_formula(records: Known, effective: Known) -> Formula | None:
     if records.number is None or effective.number is None:
         return None
     return "{} records / {}", (records.value, effective.value)

@@ -191,7 +191,9 @@ def by_loader(up: bool, zero_limits: bool) -> Callable[[Shape], Steps]:
     return steps
 
 
-def limited(per_epoch: Callable[[Shape], int], total: Callable[[Shape, int], int], cap: bool = False) -> Callable[[Shape], Steps]:
+def limited(
+    per_epoch: Callable[[Shape], int], total: Callable[[Shape, int], int], cap: bool = False
+) -> Callable[[Shape], Steps]:
     """A pass and a total by the given functions; a written limit takes the total's place (`cap`: only downwards)."""
 
     def steps(shape: Shape) -> Steps:

@@ -10,7 +10,9 @@ if TYPE_CHECKING:
 
 Key = tuple[tuple[int, ...], int, int]
 
-_VERSION = re.compile(r"\s*v?(?:\d+!)?(\d+(?:\.\d+)*)(?:[-_.]?(a|alpha|b|beta|c|rc|pre|preview|dev|post)[-_.]?(\d*))?", re.I)
+_VERSION = re.compile(
+    r"\s*v?(?:\d+!)?(\d+(?:\.\d+)*)(?:[-_.]?(a|alpha|b|beta|c|rc|pre|preview|dev|post)[-_.]?(\d*))?", re.IGNORECASE
+)
 _STAGE = {"dev": -4, "a": -3, "alpha": -3, "b": -2, "beta": -2, "c": -1, "rc": -1, "pre": -1, "preview": -1, "post": 1}
 _CLAUSE = re.compile(r"(===|==|~=|!=|<=|>=|<|>)\s*([^,;\s]+)")
 
@@ -35,7 +37,9 @@ class VersionRange:
 
     __slots__ = ("below", "high", "low", "span")
 
-    def __init__(self, low: str | None = None, high: str | None = None, below: str | None = None, span: Span | None = None) -> None:
+    def __init__(
+        self, low: str | None = None, high: str | None = None, below: str | None = None, span: Span | None = None
+    ) -> None:
         self.low = low
         self.high = high
         self.below = below
@@ -112,9 +116,7 @@ def specified(text: str, span: Span | None = None) -> VersionRange:
             part = VersionRange(version, None, _next(version), span) if star else exactly(version, span)
         elif operator == "~=":
             part = VersionRange(version, None, _next(version.rpartition(".")[0] or version), span)
-        elif operator == ">=":
-            part = VersionRange(version, span=span)
-        elif operator == ">":
+        elif operator == ">=" or operator == ">":
             part = VersionRange(version, span=span)
         elif operator == "<=":
             part = VersionRange(None, version, span=span)

@@ -46,9 +46,17 @@ class Entry:
 
 
 TRAINERS: tuple[Entry, ...] = (
+    Entry("accelerate", r"distributed_type|compute_environment", companion=True),
     Entry("axolotl", r"\bbase_model\b|\baxolotl\b"),
-    Entry("trl", r"per_device_train|num_train_epochs|dataset_name|dataset_mix|learning_rate|\btrl\b", ("trl", "unsloth")),
-    Entry("hf_args", r"per_device_train|num_train_epochs|learning_rate|warmup_|gradient_accumulation|max_steps", ("transformers", "unsloth")),
+    Entry("deepspeed", r"zero_optimization|train_micro_batch_size_per_gpu|train_batch_size", companion=True),
+    Entry(
+        "trl", r"per_device_train|num_train_epochs|dataset_name|dataset_mix|learning_rate|\btrl\b", ("trl", "unsloth")
+    ),
+    Entry(
+        "hf_args",
+        r"per_device_train|num_train_epochs|learning_rate|warmup_|gradient_accumulation|max_steps",
+        ("transformers", "unsloth"),
+    ),
 )
 
 # A text without any of these words cannot be a config, a launch or a companion of anything known here.

@@ -102,14 +102,20 @@ def _batch(taker: Taker) -> None:
     per_device = taker.whole("per_device_batch", "micro_batch_size", default=1)
     taker.whole("accumulation", "gradient_accumulation_steps", default=1)
     stated = taker.whole("stated_batch", "batch_size")
-    if stated.number is not None and not run.has("accumulation") and per_device.by_hand and per_device.number is not None:
-        if stated.number != per_device.number and stated.key_span is not None:
-            taker.observe("batch_size_unused", stated.key_span, written=stated.value, used=per_device.value)
+    if (
+        stated.number is not None
+        and not run.has("accumulation")
+        and per_device.by_hand
+        and per_device.number is not None
+    ) and stated.number != per_device.number and stated.key_span is not None:
+        taker.observe("batch_size_unused", stated.key_span, written=stated.value, used=per_device.value)
     taker.number("epochs", "num_epochs", default=1.0)
     taker.whole("max_steps", "max_steps", off=(0, -1))
     taker.flag("drop_last", "dataloader_drop_last")
     taker.whole("gpus", "ray_num_workers") if taker.reading.entry("use_ray") else None
-    sizes = [taker.reading.node(key) for key in ("tensor_parallel_size", "context_parallel_size", "sequence_parallel_degree")]
+    sizes = [
+        taker.reading.node(key) for key in ("tensor_parallel_size", "context_parallel_size", "sequence_parallel_degree")
+    ]
     parallel = 1
     for node in sizes:
         size = number(node) if isinstance(node, Scalar) else None
@@ -199,7 +205,9 @@ def _source(item: Mapping, reading: Reading) -> DataSource:
     if path is None or kind.startswith("completion") or _changes_rows(item):
         return DataSource(span, hub=path)
     files = _files(item, path, reading)
-    return DataSource(span, paths=files, base=reading.base, hub=None if files else path, split=text_of(item.get("split")))
+    return DataSource(
+        span, paths=files, base=reading.base, hub=None if files else path, split=text_of(item.get("split"))
+    )
 
 
 def _changes_rows(item: Mapping) -> bool:
@@ -248,7 +256,9 @@ def _cadence(taker: Taker) -> None:
         if share < 1:
             taker.derive("save_steps", Known(share, DERIVED, key_span=saves.key_span, span=saves.span))
     if run.settings["save_strategy"].exact and run.settings["save_strategy"].value is None:
-        taker.derive("save_strategy", Known("steps" if run.settings["save_steps"].number is not None else "epoch", DERIVED))
+        taker.derive(
+            "save_strategy", Known("steps" if run.settings["save_steps"].number is not None else "epoch", DERIVED)
+        )
     taker.number("logging_steps", "logging_steps")
     taker.derive("logging_strategy", Known("steps", DERIVED))
     taker.whole("save_total_limit", "save_total_limit", default=4)
@@ -298,10 +308,16 @@ def _validation_unused(taker: Taker) -> None:
     strategy = run.settings["eval_strategy"]
     if run.setting("validation").value is not True or strategy.value != "no" or strategy.by_hand:
         return
-    written = [key for key in ("eval_steps", "evals_per_epoch", "eval_strategy", "evaluation_strategy") if _given(taker, key)]
+    written = [
+        key for key in ("eval_steps", "evals_per_epoch", "eval_strategy", "evaluation_strategy") if _given(taker, key)
+    ]
     if not written:
         taker.observe(
-            "evaluation_off", run.where("validation"), reason="no evaluation cadence is written", package="axolotl", since="0.10"
+            "evaluation_off",
+            run.where("validation"),
+            reason="no evaluation cadence is written",
+            package="axolotl",
+            since="0.10",
         )
 
 
@@ -318,13 +334,20 @@ def _keys(taker: Taker) -> None:
         plugin_keys = True
     else:
         plugin_keys = False
-    for entry, _ in taker.reading.keys():
-        if table.known(entry.key) or is_null(entry.value) or entry.key.isdigit() or entry.key.startswith(("_", "x-", ".")):
+    for entry, _ in taker.reading:
+        if (
+            table.known(entry.key)
+            or is_null(entry.value)
+            or entry.key.isdigit()
+            or entry.key.startswith(("_", "x-", "."))
+        ):
             continue
         if entry.key_span.source is not run.source or isinstance(entry.value, Mapping):
             continue  # a flag of the launch, or an anchor's block
         suggestion = table.nearest(entry.key)
         if suggestion is not None:
-            taker.observe("misspelt_key", entry.key_span, key=entry.key, suggestion=suggestion, consumer="Axolotl", rejected=False)
+            taker.observe(
+                "misspelt_key", entry.key_span, key=entry.key, suggestion=suggestion, consumer="Axolotl", rejected=False
+            )
         elif not plugin_keys:
             taker.observe("unknown_key", entry.key_span, key=entry.key, consumer="Axolotl", rejected=False)

@@ -67,7 +67,13 @@ def eras(versions: Versions, method: Known, rows_count: bool) -> list[Era]:
         own = range_.narrowed(VersionRange(segment.low, None, segment.below))
         own_transformers = versions.of("transformers").narrowed(_pinned(own))
         label = segment.label if len(possible) > 1 else (range_.low if range_.pinned and range_.low else "")
-        found.append(Era(label, _counting(segment.low, method, own_transformers), {"axolotl": own, "transformers": own_transformers}))
+        found.append(
+            Era(
+                label,
+                _counting(segment.low, method, own_transformers),
+                {"axolotl": own, "transformers": own_transformers},
+            )
+        )
     return found
 
 

@@ -34,7 +34,12 @@ def _warmups(taker: Taker) -> None:
     steps, ratio = run.setting("warmup_steps"), run.setting("warmup_ratio")
     if steps.number is not None and steps.number != int(steps.number) and steps.key_span is not None:
         taker.observe(
-            "warmup_unit", steps.key_span, value=steps.value, key="warmup_steps", reads_as="a number of steps", outcome="rejected"
+            "warmup_unit",
+            steps.key_span,
+            value=steps.value,
+            key="warmup_steps",
+            reads_as="a number of steps",
+            outcome="rejected",
         )
     elif steps.number and ratio.number and ratio.key_span is not None:
         taker.observe("two_warmups", ratio.key_span, wins="neither", outcome="rejected")
@@ -97,7 +102,13 @@ class _Checks:
         split = self.number("val_set_size")
         cadence = self.number("eval_steps") or (evaluation not in (None, "no"))
         if split == 0 and cadence and not self.given("test_datasets"):
-            key = "eval_steps" if self.number("eval_steps") else "eval_strategy" if self.given("eval_strategy") else "evaluation_strategy"
+            key = (
+                "eval_steps"
+                if self.number("eval_steps")
+                else "eval_strategy"
+                if self.given("eval_strategy")
+                else "evaluation_strategy"
+            )
             yield key, "an evaluation cadence is set and val_set_size is 0"
         yield from self._early_stopping()
 
@@ -106,7 +117,10 @@ class _Checks:
             return
         save, evaluate = self.number("save_steps"), self.number("eval_steps")
         if not save or not evaluate:
-            yield "early_stopping_patience", "early_stopping_patience needs save_steps and eval_steps (evals_per_epoch does not count)"
+            yield (
+                "early_stopping_patience",
+                "early_stopping_patience needs save_steps and eval_steps (evals_per_epoch does not count)",
+            )
         elif save % evaluate != 0:
             yield "early_stopping_patience", "early_stopping_patience needs save_steps to be a multiple of eval_steps"
 
@@ -117,7 +131,12 @@ class _Checks:
         streaming = pretraining or self.true("streaming")
         if streaming and self.number("val_set_size"):
             yield "val_set_size", "a stream cannot be split: val_set_size must be 0 with streaming data"
-        if not pretraining and not self.given("datasets") and not self.reading.open_ended and "datasets" not in self.reading:
+        if (
+            not pretraining
+            and not self.given("datasets")
+            and not self.reading.open_ended
+            and "datasets" not in self.reading
+        ):
             yield "datasets", "neither datasets nor pretraining_dataset is set"
         datasets = self.reading.node("datasets")
         if isinstance(datasets, Sequence):

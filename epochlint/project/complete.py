@@ -1,0 +1,49 @@
+"""Completing a run: what its own files do not hold. Assumptions, counted data, companions, what kind of run it is."""
+
+from __future__ import annotations
+
+import re
+
+from epochlint.project.companions import Companions, disagreements, place
+from epochlint.project.counted import count_into
+from epochlint.project.inline import inline_assumptions
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from epochlint.project.assumptions import Assumptions
+    from epochlint.project.lookup import Lookup
+    from epochlint.run.run import Run
+
+_SMOKE = frozenset({"smoke", "test", "debug", "tiny", "diagnostic", "quick"})
+_SMOKE_STEPS = 50
+_ASSUMED = (("gpus", "gpus"), ("records", "rows"), ("tokens", "tokens"))
+
+
+def complete(run: Run, lookup: Lookup, companions: Companions, assumed: Assumptions, max_bytes: int) -> None:
+    """`assumed` is the command line's word, which beats everything; a comment's word gives way to what is written,
+    counted or recorded."""
+    for name, setting in _ASSUMED:
+        known = assumed.known(name)
+        if known is not None:
+            run.settings[setting] = known
+    place(run, companions)
+    count_into(run, lookup, max_bytes)
+    said = inline_assumptions(run, lookup)
+    if said is not None:
+        for name, setting in _ASSUMED:
+            known = said.known(name)
+            if known is None:
+                continue
+            if run.setting(setting).unknown:
+                run.settings[setting] = known
+            elif name == "records":
+                run.settings["declared_records"] = known
+    purpose = assumed.purpose or (said.purpose if said is not None else None)
+    run.smoke = purpose is not None or _named_smoke(run)
+    run.observations.extend(disagreements(run, companions))
+
+
+def _named_smoke(run: Run) -> bool:
+    """A part of the path is called smoke, test, debug, ..., and no long run is asked for."""
+    limit = run.setting("max_steps").number
+    return not _SMOKE.isdisjoint(re.split(r"[^a-z]+", run.path.lower())) and (limit is None or limit <= _SMOKE_STEPS)

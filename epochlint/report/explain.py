@@ -1,0 +1,223 @@
+"""The budget of each run as a table: value, where it comes from, the sum, and what is usual."""
+
+from __future__ import annotations
+
+from epochlint.report.schedule import plot
+from epochlint.run.known import (
+    ASSUMED,
+    COMPANION,
+    COUNTED,
+    DEFAULT,
+    DERIVED,
+    ESTIMATED,
+    LAUNCH,
+    RECORDED,
+    WRITTEN,
+    Known,
+    show,
+)
+from epochlint.run.scenarios import SHOWN
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from epochlint.lint import Checked, Report
+
+# fact -> what a person calls it. Facts of one block belong together.
+_BLOCKS = (
+    (
+        "Data",
+        (
+            ("rows", "rows"),
+            ("records", "records trained on"),
+            ("messages", "messages"),
+            ("assistant_turns", "assistant turns"),
+            ("tokens", "tokens"),
+        ),
+    ),
+    (
+        "Batch",
+        (
+            ("per_device_batch", "per-device batch"),
+            ("accumulation", "accumulation"),
+            ("gpus", "workers (GPUs)"),
+            ("effective_batch", "effective batch"),
+        ),
+    ),
+    (
+        "Length",
+        (
+            ("epochs", "epochs"),
+            ("max_steps", "step limit"),
+            ("steps_per_epoch", "steps per epoch"),
+            ("total_steps", "total steps"),
+        ),
+    ),
+    (
+        "Rate",
+        (
+            ("learning_rate", "peak learning rate"),
+            ("scheduler", "schedule"),
+            ("warmup_steps", "warmup steps"),
+            ("warmup_fraction", "warmup share"),
+            ("weight_decay", "weight decay"),
+        ),
+    ),
+    (
+        "Watching",
+        (
+            ("evaluations", "evaluations"),
+            ("checkpoints", "checkpoints"),
+            ("early_stopping_patience", "early-stopping patience"),
+        ),
+    ),
+)
+
+_ORIGINS = {
+    ASSUMED: "assumed",
+    LAUNCH: "launch",
+    WRITTEN: "written",
+    COMPANION: "companion file",
+    COUNTED: "counted",
+    RECORDED: "recorded",
+    ESTIMATED: "estimated",
+    DEFAULT: "default",
+    DERIVED: "",
+}
+
+_PREFERENCE = frozenset({"dpo", "ipo", "orpo", "kto", "simpo", "cpo"})
+
+# What would make an unknown known.
+_REMEDIES = {
+    "gpus": "say --assume gpus=N, or lint the launch script with the config",
+    "records": "say --assume records=N, or put the data file where the config names it",
+    "total_steps": "needs the number of records and of GPUs",
+    "learning_rate": "not written, and no default is certain",
+}
+
+
+def explain_text(report: Report) -> str:
+    """Every run of a report."""
+    parts = [_run(checked) for checked in report.runs]
+    parts.extend(f"{skipped.path}: skipped, {skipped.reason}" for skipped in report.skipped)
+    if not parts:
+        return f"No training run found in {report.files:,} file{'' if report.files == 1 else 's'}."
+    return "\n\n".join(parts)
+
+
+def _run(checked: Checked) -> str:
+    run, scenarios = checked.run, checked.scenarios
+    facts = {name: scenarios.fact(name) for _, rows in _BLOCKS for name, _ in rows}
+    facts["method"], facts["tuning"] = scenarios.fact("method"), scenarios.fact("tuning")
+    version = f" {run.version}" if run.version else ""
+    kind = " ".join(str(facts[name].value) for name in ("tuning", "method") if facts[name].exact and facts[name].value)
+    lines = [
+        f"{run.path}:{run.span.place.line}  {run.trainer}{version}{', ' + kind if kind else ''}{' (' + run.label + ')' if run.label else ''}"
+    ]
+    for title, rows in _BLOCKS:
+        shown = [row for name, words in rows if (row := _row(checked, name, words, facts[name])) is not None]
+        if shown:
+            lines.append(f"  {title}")
+            lines.extend(shown)
+    chart = plot(checked)
+    if chart:
+        lines.append("  Schedule")
+        lines.extend(f"    {line}" for line in chart)
+    watched = _watching(checked)
+    if watched:
+        lines.append(f"  What watches the run: {watched}")
+    unknown = [name for name in ("records", "gpus", "total_steps", "learning_rate") if _nothing(facts.get(name))]
+    if unknown:
+        lines.append("  Unknown")
+        lines.extend(f"    {name.replace('_', ' ')}: {_REMEDIES[name]}" for name in unknown)
+    if checked.not_evaluated:
+        by_need: dict[str, list[str]] = {}
+        for missed in checked.not_evaluated:
+            by_need.setdefault(", ".join(sorted(missed.needs)) or "more than is known", []).append(missed.code)
+        lines.append("  Rules that could not be evaluated")
+        lines.extend(f"    without {need}: {' '.join(sorted(codes))}" for need, codes in sorted(by_need.items()))
+    return "\n".join(lines)
+
+
+def _nothing(known: Known | None) -> bool:
+    return known is None or (not known.exact and known.high is None and (known.low is None or known.low <= 1))
+
+
+def _row(checked: Checked, name: str, words: str, known: Known) -> str | None:
+    if known.exact and known.value is None:
+        return None
+    if _nothing(known) and name not in ("records", "gpus", "total_steps", "effective_batch"):
+        return None
+    value = _value(checked, name, known)
+    origin = _origin(known) if known.exact else ""
+    usual = _usual(checked, name, known)
+    extra = "; ".join(part for part in (origin, usual) if part)
+    return f"    {words:<22} {value:<20} {extra}".rstrip()
+
+
+def _value(checked: Checked, name: str, known: Known) -> str:
+    if known.exact:
+        if name == "warmup_fraction" and known.number is not None:
+            return f"{known.number * 100:.3g} %"
+        return show(known.value)
+    eras = checked.scenarios.by_era(name)
+    if len(eras) > 1 and all(value.exact for _, value in eras):
+        by_value: dict[str, list[str]] = {}
+        for era, value in eras:
+            by_value.setdefault(show(value.value), []).append(era.label)
+        return " or ".join(
+            f"{value} ({labels[0] if len(labels) == 1 else labels[0] + ', ' + labels[-1]})"
+            for value, labels in by_value.items()
+        )
+    if _nothing(known):
+        return "unknown"
+    if len(checked.scenarios.workers) > 1:
+        newest = len(checked.run.eras) - 1
+        one = checked.scenarios.budget(newest, 1).fact(name)
+        many = checked.scenarios.budget(newest, SHOWN).fact(name)
+        if one.exact and many.exact:
+            return f"{show(one.value)} on 1 GPU, {show(many.value)} on {SHOWN}"
+    if known.high is None:
+        return f"at least {show(known.low)}"
+    if known.low is None:
+        return f"at most {show(known.high)}"
+    return f"{show(known.low)} to {show(known.high)}"
+
+
+def _origin(known: Known) -> str:
+    text = known.text()
+    word = _ORIGINS.get(known.origin, known.origin)
+    place = known.key_span or known.span
+    if place is not None and known.origin not in (DERIVED, DEFAULT):
+        inner = place.in_file()
+        word = f"{word} at {inner.source.path}:{inner.source.place(inner.start).line}"
+    return f"= {text}" if text and known.origin == DERIVED else word
+
+
+def _usual(checked: Checked, name: str, known: Known) -> str:
+    """What is usual, beside a number that people ask about. Sources: docs/thresholds in the rules' pages."""
+    method = checked.scenarios.fact("method").value
+    if name == "epochs":
+        return "usual: 1-2" if method in _PREFERENCE else "usual: 1-3" if method in ("sft", None) else ""
+    if name == "records" and method in ("sft", None):
+        return "usual: 1,000 and more for a task, 50,000 and more for hard ones"
+    if name == "warmup_fraction":
+        return "usual: 3-10 %"
+    return ""
+
+
+def _watching(checked: Checked) -> str:
+    """Validation, early stopping, the best model, reporting."""
+    fact = checked.scenarios.fact
+    parts: list[str] = []
+    validation = fact("validation")
+    if validation.exact:
+        parts.append("validation data" if validation.value else "no validation data")
+    patience = fact("early_stopping_patience")
+    if patience.exact and patience.value:
+        parts.append(f"early stopping after {show(patience.value)} evaluations without progress")
+    if fact("load_best").value is True:
+        parts.append("the best checkpoint is kept")
+    reporting = fact("report_to")
+    if reporting.exact and reporting.value not in (None, "none"):
+        parts.append(f"reports to {reporting.value}")
+    return ", ".join(parts)

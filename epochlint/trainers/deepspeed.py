@@ -1,0 +1,197 @@
+"""DeepSpeed's JSON: a companion that must agree with the trainer beside it.
+
+Read in deepspeed 0.19.8 (`runtime/config.py`, `runtime/lr_schedules.py`) and in transformers'
+`integrations/deepspeed.py` (4.36 to 5.24: which values are compared, and that "auto" is filled in), and run.
+"""
+
+from __future__ import annotations
+
+from epochlint.documents.document import Mapping, Scalar
+from epochlint.documents.scalars import number
+from epochlint.run.known import Known
+from epochlint.run.observation import Edit, Fix, Observation
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from epochlint.documents.document import Document, Entry
+    from epochlint.run.run import Run
+
+LABEL = "deepspeed"
+
+TRAIN, MICRO, ACCUMULATION = "train_batch_size", "train_micro_batch_size_per_gpu", "gradient_accumulation_steps"
+
+# Keys that only DeepSpeed has: `train_batch_size` alone stands in many other files.
+_OWN = ("zero_optimization", MICRO, "zero_allow_untested_optimizer", "wall_clock_breakdown", "steps_per_print")
+_BLOCKS = ("fp16", "bf16", "optimizer", "scheduler")
+_NUMBERS = (TRAIN, MICRO, ACCUMULATION, "gradient_clipping", "steps_per_print")
+
+# path in the JSON -> setting of the run that it must equal where it is a literal (integrations/deepspeed.py)
+_COMPARED: tuple[tuple[tuple[str, ...], str], ...] = (
+    ((MICRO,), "per_device_batch"),
+    ((ACCUMULATION,), "accumulation"),
+    (("gradient_clipping",), "max_grad_norm"),
+    (("optimizer", "params", "lr"), "learning_rate"),
+    (("optimizer", "params", "weight_decay"), "weight_decay"),
+    (("scheduler", "params", "warmup_max_lr"), "learning_rate"),
+    (("scheduler", "params", "warmup_num_steps"), "warmup_steps"),
+    (("scheduler", "params", "total_num_steps"), "total_steps"),
+)
+
+
+def recognise(document: Document) -> list[Mapping]:
+    return [mapping for mapping in document.mappings() if is_config(mapping)] if document.syntax == "json" else []
+
+
+def is_config(mapping: Mapping) -> bool:
+    if any(key in mapping for key in ("per_device_train_batch_size", "model_name_or_path", "base_model", "output_dir")):
+        return False
+    if any(key in mapping for key in _OWN[:2]):
+        return True
+    blocks = sum(isinstance(mapping.get(key), Mapping) for key in _BLOCKS)
+    return blocks >= 1 and (TRAIN in mapping or ACCUMULATION in mapping or any(key in mapping for key in _OWN))
+
+
+def inspect(document: Document, mapping: Mapping) -> list[Observation]:
+    """What is wrong with the file whatever run it serves: numbers as text, a batch that no number of workers makes."""
+    found = [*_texts(mapping)]
+    train, micro, accumulation = (_literal(mapping.entry(key)) for key in (TRAIN, MICRO, ACCUMULATION))
+    entry = mapping.entry(TRAIN)
+    if train is not None and micro is not None and entry is not None and micro >= 1:
+        factor = micro * (accumulation if accumulation is not None else 1)
+        whole = accumulation is not None or not _is_auto(mapping.entry(ACCUMULATION))
+        if factor >= 1 and (train % factor if whole else train % micro):
+            found.append(
+                Observation(
+                    "deepspeed_batch",
+                    entry.key_span,
+                    {
+                        "key": TRAIN,
+                        "theirs": train,
+                        "ours": factor,
+                        "reason": f"no whole number of workers makes {_product(micro, accumulation)} equal to {train:,}",
+                    },
+                    fix=_auto(entry),
+                )
+            )
+    return found
+
+
+def compare(run: Run, mapping: Mapping, facts: dict[str, Known]) -> list[Observation]:
+    """Where the file contradicts the run beside it. `facts` are those of the run's one scenario, where it has one."""
+    found: list[Observation] = []
+    for path, name in _COMPARED:
+        entry = mapping.find(*path)
+        theirs = _literal(entry)
+        ours = facts.get(name) or run.setting(name)
+        if entry is None or theirs is None or ours.number is None:
+            continue
+        expected = max(1, ours.number) if name == "warmup_steps" else ours.number
+        if theirs != expected and not _close(theirs, expected):
+            related = [("the run's own value", ours.key_span)] if ours.key_span is not None else []
+            found.append(
+                Observation(
+                    "deepspeed_differs",
+                    entry.key_span,
+                    {"key": ".".join(path), "theirs": theirs, "ours": ours.value, "setting": name},
+                    related=related,
+                    fix=_auto(entry),
+                )
+            )
+    found.extend(_batches(run, mapping, facts))
+    found.extend(_schedules(run, mapping))
+    return found
+
+
+def _batches(run: Run, mapping: Mapping, facts: dict[str, Known]) -> list[Observation]:
+    """train_batch_size = micro x accumulation x workers, with the run's own factors for those that are "auto"."""
+    entry = mapping.entry(TRAIN)
+    train = _literal(entry)
+    workers = facts["gpus"].number if "gpus" in facts else None
+    if entry is None or train is None or workers is None:
+        return []
+    micro = _literal(mapping.entry(MICRO)) or facts["per_device_batch"].number
+    accumulation = _literal(mapping.entry(ACCUMULATION)) or facts["accumulation"].number
+    if micro is None or accumulation is None or train == micro * accumulation * workers:
+        return []
+    return [
+        Observation(
+            "deepspeed_batch",
+            entry.key_span,
+            {
+                "key": TRAIN,
+                "theirs": train,
+                "ours": micro * accumulation * workers,
+                "reason": f"micro batch {micro:g} x accumulation {accumulation:g} x {workers:g} workers is {micro * accumulation * workers:,g}",
+            },
+            fix=_auto(entry),
+        )
+    ]
+
+
+def _schedules(run: Run, mapping: Mapping) -> list[Observation]:
+    """A `scheduler` section takes the place of the schedule that the trainer was asked for."""
+    entry = mapping.entry("scheduler")
+    if entry is None or not isinstance(entry.value, Mapping):
+        return []
+    kind = entry.value.get("type")
+    name = kind.raw if isinstance(kind, Scalar) else ""
+    ours = run.setting("scheduler")
+    if not name or not ours.by_hand or not ours.exact or _same_schedule(name, str(ours.value)):
+        return []
+    params = entry.value.mapping("params")
+    shape = params.get("warmup_type") if params is not None else None
+    warmup = shape.raw if isinstance(shape, Scalar) else "log"
+    related = [("the schedule that is replaced", ours.key_span)] if ours.key_span is not None else []
+    values = {"key": "scheduler", "theirs": name, "ours": ours.value, "warmup_type": warmup}
+    return [Observation("deepspeed_schedule", entry.key_span, values, related=related)]
+
+
+def _same_schedule(theirs: str, ours: str) -> bool:
+    """WarmupDecayLR is the linear schedule, WarmupLR the constant one after a warmup, WarmupCosineLR the cosine."""
+    return {"WarmupDecayLR": "linear", "WarmupLR": "constant_with_warmup", "WarmupCosineLR": "cosine"}.get(
+        theirs
+    ) == ours
+
+
+def _texts(mapping: Mapping) -> list[Observation]:
+    found = []
+    for key in _NUMBERS:
+        entry = mapping.entry(key)
+        if entry is None or not isinstance(entry.value, Scalar) or not isinstance(entry.value.value, str):
+            continue
+        value = number(entry.value)
+        if value is not None:
+            edit = Edit(entry.value.span, entry.value.raw.strip())
+            found.append(
+                Observation(
+                    "deepspeed_text",
+                    entry.key_span,
+                    {"key": key, "theirs": entry.value.raw},
+                    fix=Fix("write the number without quotes", [edit], safe=True),
+                )
+            )
+    return found
+
+
+def _literal(entry: Entry | None) -> float | None:
+    """A number that is no text; None for "auto" and everything else."""
+    if entry is None or not isinstance(entry.value, Scalar) or isinstance(entry.value.value, (str, bool)):
+        return None
+    value = entry.value.value
+    return value if isinstance(value, (int, float)) else None
+
+
+def _is_auto(entry: Entry | None) -> bool:
+    return entry is not None and isinstance(entry.value, Scalar) and entry.value.value == "auto"
+
+
+def _auto(entry: Entry) -> Fix:
+    return Fix('let the trainer fill it in: "auto"', [Edit(entry.value.span, '"auto"')], safe=True)
+
+
+def _close(first: float, second: float) -> bool:
+    return abs(first - second) <= 1e-9 * max(abs(first), abs(second))
+
+
+def _product(micro: float, accumulation: float | None) -> str:
+    return f"{micro:g} x {accumulation:g} x workers" if accumulation is not None else f"{micro:g} x workers"
