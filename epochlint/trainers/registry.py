@@ -46,6 +46,7 @@ class Entry:
 
 
 TRAINERS: tuple[Entry, ...] = (
+    Entry("torchtune", r"_component_|\btune run\b"),
     Entry("accelerate", r"distributed_type|compute_environment", companion=True),
     Entry("axolotl", r"\bbase_model\b|\baxolotl\b"),
     Entry("deepspeed", r"zero_optimization|train_micro_batch_size_per_gpu|train_batch_size", companion=True),

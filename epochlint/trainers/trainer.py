@@ -121,6 +121,22 @@ class Reading:
         node = self.node(*path)
         return node if isinstance(node, Mapping) else None
 
+    def nested(self) -> Reading:
+        """The same reading with dotted keys (`optimizer.lr=1e-4` on a command line) put under their paths."""
+        layers = [Layer(nested(layer.mapping), layer.origin) for layer in self.layers]
+        return Reading(
+            self.document,
+            layers,
+            self.versions,
+            span=self.span,
+            command=self.command,
+            base=self.base,
+            lookup=self.lookup,
+            python=self.python,
+            call=self.call,
+            via=self.via,
+        )
+
     def __contains__(self, key: str) -> bool:
         return any(key in layer.mapping for layer in self.layers)
 
@@ -129,6 +145,21 @@ class Reading:
         for layer in self.layers:
             for entry in layer.mapping.entries:
                 yield entry, layer.origin
+
+
+def nested(mapping: Mapping) -> Mapping:
+    """A mapping with dotted keys put under their paths; one without them as it is."""
+    if not any("." in entry.key.strip(".") for entry in mapping.entries):
+        return mapping
+    entries: list[Entry] = []
+    for entry in mapping.entries:
+        head, _, rest = entry.key.partition(".")
+        if head and rest:
+            inner = Mapping(entry.value.span, [Entry(rest, entry.key_span, entry.value)])
+            entries.append(Entry(head, entry.key_span, nested(inner)))
+        else:
+            entries.append(entry)
+    return Mapping(mapping.span, entries, mapping.open_ended)
 
 
 def is_null(node: Node | None) -> bool:
@@ -140,4 +171,4 @@ def is_known(node: Node | None) -> bool:
     return node is not None and not isinstance(node, Unresolved)
 
 
-__all__ = ["COMPANION", "LAUNCH", "WRITTEN", "Layer", "Reading", "is_known", "is_null"]
+__all__ = ["COMPANION", "LAUNCH", "WRITTEN", "Layer", "Reading", "is_known", "is_null", "nested"]

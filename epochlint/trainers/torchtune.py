@@ -1,0 +1,207 @@
+"""torchtune: YAML whose parts name their Python builders under `_component_`.
+
+Read in torchtune 0.6.1 (`recipes/lora_finetune_single_device.py`, `recipes/lora_finetune_distributed.py`,
+`training/lr_schedulers.py`, `config/_parse.py`) and recorded in tests/conformance: a pass has
+floor(floor(ceil(N / w) / b) / a) steps, the loader drops its last batch, and a step cap counts per epoch.
+"""
+
+from __future__ import annotations
+
+from epochlint.documents.document import Mapping, Scalar, Sequence
+from epochlint.run.counting import Counting, Steps, fixed
+from epochlint.run.known import DEFAULT, DERIVED, UNKNOWN, WRITTEN, Known
+from epochlint.run.run import DataSource, Era, Run
+from epochlint.trainers.settings import Loader, Taker, text_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from epochlint.documents.document import Document, Node
+    from epochlint.run.counting import Get, Shape, Warmup
+    from epochlint.trainers.trainer import Reading
+
+LABEL = "torchtune"
+CALLS: frozenset[str] = frozenset()
+LOADER = Loader("OmegaConf", converts_text=True)
+
+_COMPONENT = "_component_"
+_TRAINS = ("optimizer", "epochs", "batch_size", "max_steps_per_epoch", "gradient_accumulation_steps", "loss")
+_PARTS = ("model", "tokenizer", "checkpointer", "dataset", "optimizer", "loss", "lr_scheduler")
+
+
+def recognise(document: Document) -> list[Mapping]:
+    """A mapping whose parts name components, with something that trains; generation and evaluation files have neither
+    optimizer nor loss."""
+    return [
+        mapping
+        for mapping in document.mappings()
+        if any(part.get(_COMPONENT) for key in _PARTS if (part := mapping.mapping(key)) is not None)
+        and sum(key in mapping for key in _TRAINS) >= 2
+        and mapping.mapping("optimizer") is not None
+    ]
+
+
+def claims(program: tuple[str, ...], arguments: Mapping) -> bool:
+    """`tune run RECIPE`."""
+    return program[:3] == ("cli", "tune", "run")
+
+
+def read(reading: Reading) -> Run:
+    reading = reading.nested()
+    run = Run(LABEL, reading.document.source, reading.span, (), reading.versions)
+    taker = Taker(run, reading, LOADER)
+    recipe = _recipe(reading)
+    versions = reading.versions.of("torchtune")
+    run.version = versions.low if versions.pinned else None
+    run.eras = (Era("", _COUNTING, {"torchtune": versions}),)
+    taker.whole("per_device_batch", "batch_size")
+    taker.whole("accumulation", "gradient_accumulation_steps", default=1)
+    taker.number("epochs", "epochs")
+    cap = taker.whole("steps_per_epoch_cap", "max_steps_per_epoch")
+    if cap.number is not None and cap.key_span is not None:
+        run.writes["max_steps"] = cap.key_span
+    taker.number("learning_rate", ("optimizer", "lr"))
+    taker.number("weight_decay", ("optimizer", "weight_decay"))
+    taker.number("warmup_steps", ("lr_scheduler", "num_warmup_steps"))
+    taker.derive("scheduler", _schedule(reading))
+    taker.derive("drop_last", Known(True, DERIVED))
+    if "single_device" in recipe:
+        taker.derive("gpus", Known(1, DERIVED))
+    _method(taker, recipe)
+    _data(taker)
+    taker.word("optimizer", ("optimizer", _COMPONENT))
+    taker.number("beta", ("loss", "beta"))
+    taker.derive("save_strategy", Known("epoch", DERIVED))
+    taker.derive("eval_strategy", _evaluation(taker))
+    taker.number("logging_steps", "log_every_n_steps", default=1)
+    return run
+
+
+def _recipe(reading: Reading) -> str:
+    """The recipe that the launch names ("lora_finetune_single_device")."""
+    return reading.command[3] if len(reading.command) > 3 else ""
+
+
+def _schedule(reading: Reading) -> Known:
+    """The schedule builder's kind; no `lr_scheduler` means a constant rate."""
+    entry = reading.entry("lr_scheduler", _COMPONENT)
+    if entry is None:
+        found = reading.entry("lr_scheduler")
+        absent = found is None or (isinstance(found[0].value, Scalar) and found[0].value.value is None)
+        return Known("constant", DEFAULT) if absent and not reading.open_ended else UNKNOWN
+    text = text_of(entry[0].value) or ""
+    if "cosine" in text:
+        return Known("cosine", WRITTEN, key_span=entry[0].key_span)
+    return Known("linear", WRITTEN, key_span=entry[0].key_span) if "linear" in text else UNKNOWN
+
+
+def _method(taker: Taker, recipe: str) -> None:
+    loss = text_of(taker.reading.node("loss", _COMPONENT)) or ""
+    model = text_of(taker.reading.node("model", _COMPONENT)) or ""
+    words = f"{recipe} {loss}".lower()
+    method = next((name for name in ("dpo", "grpo", "ppo", "kto") if name in words), None)
+    if "knowledge_distillation" in words or "kd" in words.split("_"):
+        method = "other"
+    taker.derive("method", Known(method or "sft", DERIVED))
+    builder = model.rpartition(".")[2]
+    tuning = (
+        "qlora" if builder.startswith("qlora") else "lora" if builder.startswith(("lora", "dora", "qdora")) else "full"
+    )
+    taker.derive("tuning", Known(tuning, DERIVED) if model else UNKNOWN)
+
+
+def _data(taker: Taker) -> None:
+    run, reading = taker.run, taker.reading
+    packed = reading.node("dataset", "packed")
+    if packed is not None:
+        taker.flag("packing", ("dataset", "packed"))
+    for key, sources in (("dataset", run.training), ("dataset_val", run.validation)):
+        node = reading.node(key)
+        items = node.items if isinstance(node, Sequence) else [node] if node is not None else []
+        for item in items:
+            if isinstance(item, Mapping):
+                sources.append(_source(item, reading))
+    entry = reading.entry("dataset_val")
+    taker.derive("validation", Known(entry is not None, DERIVED) if not reading.open_ended else UNKNOWN)
+
+
+def _source(item: Mapping, reading: Reading) -> DataSource:
+    source = text_of(item.get("source"))
+    files = _texts(item.get("data_files"))
+    split = text_of(item.get("split"))
+    place = item.get("data_files") or item.get("source")
+    span = place.span if place is not None else item.span
+    if files and source in ("json", "csv", "text", "parquet"):
+        operations = _slice(split)
+        if operations is None:
+            return DataSource(span, split=split)
+        return DataSource(span, paths=files, base=reading.base, split=split, operations=operations)
+    return DataSource(span, hub=source, split=split)
+
+
+def _slice(split: str | None) -> list[Callable[[int], int | None]] | None:
+    """`train`, `train[:100]`, `train[:10%]`; None where it is something else."""
+    if split is None or "[" not in split:
+        return []
+    inner = split[split.index("[") + 1 :].rstrip("]")
+    start, colon, stop = inner.partition(":")
+    if not colon or start.strip():
+        return None
+    stop = stop.strip()
+    if stop.endswith("%") and stop[:-1].isdigit():
+        share = int(stop[:-1])
+        return [lambda rows: round(rows * share / 100)]
+    if stop.isdigit():
+        most = int(stop)
+        return [lambda rows: min(rows, most)]
+    return None
+
+
+def _texts(node: Node | None) -> tuple[str, ...]:
+    if isinstance(node, Sequence):
+        found = [text_of(item) for item in node.items]
+        return tuple(text for text in found if text) if all(found) else ()
+    text = text_of(node)
+    return (text,) if text else ()
+
+
+def _evaluation(taker: Taker) -> Known:
+    """`run_val_every_n_steps` beside `dataset_val` (newer than 0.6.1)."""
+    steps = taker.number("eval_steps", "run_val_every_n_steps")
+    if steps.unknown:
+        return UNKNOWN
+    return Known("steps" if steps.number and taker.run.setting("validation").value else "no", DERIVED)
+
+
+def _steps(shape: Shape) -> Steps:
+    batches = -(-shape.records // shape.workers) // shape.per_device
+    per_epoch = batches // shape.accumulation
+    cap = shape.get("steps_per_epoch_cap").number
+    if cap is not None and cap > 0:
+        per_epoch = min(per_epoch, int(cap))
+    natural = int(shape.epochs) * per_epoch
+    return Steps(per_epoch, natural, natural)
+
+
+def _warmup(get: Get) -> Warmup | None:
+    steps = get("warmup_steps")
+    if steps.unknown:
+        return None
+    return fixed(int(steps.number or 0))
+
+
+def _checkpoints(get: Get, total: int, per_epoch: int) -> int | None:
+    return -(-total // per_epoch) if per_epoch > 0 else None
+
+
+def _evaluations(get: Get, total: int, per_epoch: int) -> int | None:
+    strategy, steps = get("eval_strategy"), get("eval_steps").number
+    if not strategy.exact or strategy.value != "steps" or not steps:
+        return 0 if strategy.exact else None
+    return total // int(steps)
+
+
+_COUNTING = Counting(
+    _steps, _warmup, evaluations=_evaluations, checkpoints=_checkpoints, unwarmed=frozenset({"constant"})
+)
