@@ -47,6 +47,8 @@ class Entry:
 
 TRAINERS: tuple[Entry, ...] = (
     Entry("torchtune", r"_component_|\btune run\b"),
+    Entry("litgpt", r"micro_batch_size|\blitgpt\b"),
+    Entry("mlx_lm", r"\biters\b|mlx_lm|mlx-lm"),
     Entry("accelerate", r"distributed_type|compute_environment", companion=True),
     Entry("axolotl", r"\bbase_model\b|\baxolotl\b"),
     Entry("deepspeed", r"zero_optimization|train_micro_batch_size_per_gpu|train_batch_size", companion=True),

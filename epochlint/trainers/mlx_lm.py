@@ -1,0 +1,183 @@
+"""MLX-LM: iterations of a global batch over a folder of data.
+
+Read in mlx-lm 0.32.2 (`lora.py`: CONFIG_DEFAULTS, `tuner/trainer.py`, `tuner/utils.py` `build_schedule`,
+`tuner/datasets.py`). `iters` counts micro-batches; the optimizer updates every `grad_accumulation_steps` of them. A
+pass drops the last N mod batch records; fewer records than a batch raise a ValueError.
+"""
+
+from __future__ import annotations
+
+from epochlint.documents.document import Mapping, Scalar, Sequence
+from epochlint.documents.scalars import number
+from epochlint.run.counting import Batch, Counting, Steps, fixed
+from epochlint.run.known import DEFAULT, DERIVED, UNKNOWN, Known, between, unknown
+from epochlint.run.run import DataSource, Era, Run
+from epochlint.trainers.settings import Loader, Taker, text_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from epochlint.documents.document import Document
+    from epochlint.run.counting import Get, Shape, Warmup
+    from epochlint.trainers.trainer import Reading
+
+LABEL = "mlx-lm"
+CALLS: frozenset[str] = frozenset()
+LOADER = Loader("MLX-LM", converts_text=True)  # its own YAML loader reads 1e-5 as a number
+
+_OWN = (
+    "iters",
+    "steps_per_eval",
+    "steps_per_report",
+    "num_layers",
+    "lora_layers",
+    "fine_tune_type",
+    "lora_parameters",
+    "val_batches",
+)
+
+
+def recognise(document: Document) -> list[Mapping]:
+    return [
+        mapping
+        for mapping in document.mappings()
+        if "model" in mapping
+        and "data" in mapping
+        and sum(key in mapping for key in _OWN) >= 2
+        and "base_model" not in mapping
+    ]
+
+
+def claims(program: tuple[str, ...], arguments: Mapping) -> bool:
+    """`mlx_lm.lora --train`, `python -m mlx_lm lora`, `python -m mlx_lm.lora`."""
+    words = ".".join(program[1:])
+    starts = words.startswith(("mlx_lm.lora", "mlx_lm_lora", "mlx-lm.lora"))
+    return starts and ("train" in arguments or "config" in arguments or "c" in arguments)
+
+
+def read(reading: Reading) -> Run:
+    run = Run(LABEL, reading.document.source, reading.span, (), reading.versions)
+    taker = Taker(run, reading, LOADER)
+    versions = reading.versions.of("mlx-lm")
+    run.version = versions.low if versions.pinned else None
+    run.eras = (Era("", _COUNTING, {"mlx-lm": versions}),)
+    taker.whole("global_batch", "batch_size", default=4)
+    taker.whole("accumulation", "grad_accumulation_steps", default=1)
+    taker.whole("max_steps", "iters", default=1000)
+    taker.derive("gpus", Known(1, DEFAULT))
+    taker.number("learning_rate", "learning_rate", default=1e-5)
+    taker.derive("drop_last", Known(True, DERIVED))
+    _schedule(taker)
+    taker.whole("sequence_length", "max_seq_length", default=2048)
+    kind = taker.word("fine_tune", "fine_tune_type", default="lora")
+    taker.derive("tuning", Known("full" if kind.value == "full" else "lora", DERIVED) if kind.exact else UNKNOWN)
+    taker.derive("method", Known("sft", DERIVED))
+    taker.whole("lora_rank", ("lora_parameters", "rank"), default=8)
+    taker.number("eval_steps", "steps_per_eval", default=200)
+    taker.number("save_steps", "save_every", default=100)
+    taker.number("logging_steps", "steps_per_report", default=10)
+    taker.derive("eval_strategy", Known("steps", DERIVED))
+    taker.derive("save_strategy", Known("steps", DERIVED))
+    _data(taker)
+    return run
+
+
+def _schedule(taker: Taker) -> None:
+    """`lr_schedule: {name, warmup, arguments: [rate, length, end]}`; without it the rate is constant."""
+    reading = taker.reading
+    block = reading.mapping("lr_schedule")
+    if block is None:
+        taker.derive("scheduler", UNKNOWN if reading.open_ended else Known("constant", DEFAULT))
+        taker.derive("warmup_steps", Known(0, DEFAULT))
+        return
+    name = text_of(block.get("name")) or ""
+    kinds = {
+        "cosine_decay": "cosine",
+        "linear_schedule": "linear",
+        "exponential_decay": "exponential",
+        "step_decay": "step",
+    }
+    entry = block.entry("name")
+    taker.derive("scheduler", Known(kinds.get(name, name), key_span=entry.key_span if entry is not None else None))
+    taker.number("warmup_steps", ("lr_schedule", "warmup"), default=0)
+    arguments = block.entry("arguments")
+    if arguments is None or not isinstance(arguments.value, Sequence):
+        return
+    numbers = [number(item) if isinstance(item, Scalar) else None for item in arguments.value.items]
+    if numbers and numbers[0] is not None:
+        # The schedule's own rate takes the place of `learning_rate`; linear_schedule gives start, end, steps.
+        rate = (
+            numbers[0]
+            if name != "linear_schedule"
+            else max(numbers[0], numbers[1] or 0)
+            if len(numbers) > 1
+            else numbers[0]
+        )
+        taker.derive(
+            "learning_rate", Known(rate, "written", key_span=arguments.key_span, span=arguments.value.items[0].span)
+        )
+    place = 2 if name == "linear_schedule" else 1
+    length = numbers[place] if len(numbers) > place else None
+    if name in ("cosine_decay", "linear_schedule") and length is not None:
+        span = arguments.value.items[place].span
+        taker.derive("schedule_steps", Known(int(length), "written", key_span=arguments.key_span, span=span))
+
+
+def _data(taker: Taker) -> None:
+    """A folder with train.jsonl, valid.jsonl and test.jsonl."""
+    run, reading = taker.run, taker.reading
+    folder = reading.entry("data")
+    if reading.entry("hf_dataset") is not None or folder is None:
+        return
+    node = folder[0].value
+    name = text_of(node)
+    lookup = reading.lookup
+    if name is None or lookup is None:
+        return
+    train = f"{name.rstrip('/')}/train.jsonl"
+    if lookup.exists(train, reading.base):
+        run.training = [DataSource(node.span, paths=(train,), base=reading.base)]
+    valid = f"{name.rstrip('/')}/valid.jsonl"
+    if lookup.exists(valid, reading.base):
+        run.validation = [DataSource(node.span, paths=(valid,), base=reading.base)]
+        taker.derive("validation", Known(True, DERIVED))
+
+
+def _batch(get: Get, workers: int | None) -> Batch:
+    """`batch_size` is shared out over the workers; `grad_accumulation_steps` batches make one update."""
+    batch, accumulation = get("global_batch"), get("accumulation")
+    b, g = batch.number, accumulation.number
+    if b is None or g is None:
+        return Batch(unknown(), accumulation, UNKNOWN)
+    per_device = Known(int(b // workers), batch.origin, key_span=batch.key_span) if workers else between(1, b)
+    return Batch(per_device, accumulation, Known(int(b * g), DERIVED, formula=("{} x {}", (b, g))))
+
+
+def _steps(shape: Shape) -> Steps:
+    """Updates = floor(iterations / accumulation); a pass is floor(N / batch) iterations."""
+    batch = max(1, shape.effective // shape.accumulation)
+    per_epoch = (shape.records // batch) // shape.accumulation
+    total = (shape.limit or 0) // shape.accumulation
+    return Steps(per_epoch, total, total)
+
+
+def _warmup(get: Get) -> Warmup | None:
+    steps = get("warmup_steps")
+    return None if steps.unknown else fixed(int(steps.number or 0))
+
+
+def _evaluations(get: Get, total: int, per_epoch: int) -> int | None:
+    """Every `steps_per_eval` iterations, and at the last one (and at the first, which counts as step 0)."""
+    every, iterations = get("eval_steps").number, get("max_steps").number
+    if not every or not iterations or every < 1:
+        return None
+    return int(iterations // every) + (1 if iterations % every else 0)
+
+
+def _checkpoints(get: Get, total: int, per_epoch: int) -> int | None:
+    every, iterations = get("save_steps").number, get("max_steps").number
+    if not every or not iterations or every < 1:
+        return None
+    return int(iterations // every) + (1 if iterations % every else 0)
+
+
+_COUNTING = Counting(_steps, _warmup, _batch, evaluations=_evaluations, checkpoints=_checkpoints, unwarmed=frozenset())
