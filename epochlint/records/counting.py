@@ -1,0 +1,487 @@
+"""Counts the training records of a file or folder, and the messages in them."""
+
+from __future__ import annotations
+
+import os
+import re
+
+from epochlint.records import json_stream
+from epochlint.records.opening import BLOCK, PACKED_ENDINGS, DataFile, Unreadable
+from epochlint.records.problem import Problem
+from epochlint.records.shapes import tally
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from epochlint.records.json_stream import Item
+
+MAX_BYTES = 256 * 1024 * 1024
+MOST_PROBLEMS = 100
+_CHUNK = 256 * 1024
+"""Bytes read at once where lines are only counted: they stay in the processor's cache."""
+_BLANK_START = re.compile(rb"[ \t\r]*\n").match
+_INDENTED = re.compile(rb"\n[ \t\r\n]").search
+_BLANK_LINES = re.compile(rb"\n[ \t\r]*(?=\n)").findall
+
+_SAMPLE = 256 * 1024
+"""Bytes that are parsed to see the shape of the rows, where only rows are to be counted."""
+_WINDOWS = 16
+"""Places of a file that is too long to be read whole where a part of it is read."""
+
+FORMATS = {
+    ".jsonl": "json",
+    ".ndjson": "json",
+    ".json": "json",
+    ".csv": "csv",
+    ".tsv": "tsv",
+    ".txt": "text",
+    ".parquet": "parquet",
+    ".arrow": "arrow",
+}
+"""File ending -> how it is read."""
+
+
+class Count:
+    """What is in a data file or in the training files of a folder.
+
+    path: as given. format: "jsonl", "json" (one document), "csv", "tsv", "text", "parquet", "arrow", "folder".
+    rows: records as the loaders of `datasets` 5.2.0 yield them; a broken line of a JSON Lines file counts as one.
+    shape: of most rows, see shapes.py. messages: elements of the records' message lists, system messages included.
+    assistant_turns: those of the assistant (of the preferred answer in a pair).
+    Both are None where the shape has no messages or they were not looked at.
+    conversations_multi: rows with more than one assistant turn.
+    estimated: only a part was read; rows, messages, assistant_turns and conversations_multi are extrapolated.
+    digest_duplicates: rows that repeat an earlier one exactly; only with detail, and None beyond a million rows.
+    problems: the first 100 lines that are no JSON objects or not UTF-8.
+    """
+
+    __slots__ = (
+        "assistant_turns",
+        "conversations_multi",
+        "digest_duplicates",
+        "estimated",
+        "format",
+        "messages",
+        "path",
+        "problems",
+        "rows",
+        "shape",
+    )
+
+    def __init__(
+        self,
+        path: str,
+        format: str,  # noqa: A002 - the word of the interface
+        rows: int,
+        shape: str = "unknown",
+        messages: int | None = None,
+        assistant_turns: int | None = None,
+        conversations_multi: int = 0,
+        estimated: bool = False,
+        digest_duplicates: int | None = None,
+        problems: tuple[Problem, ...] = (),
+    ) -> None:
+        self.path = path
+        self.format = format
+        self.rows = rows
+        self.shape = shape
+        self.messages = messages
+        self.assistant_turns = assistant_turns
+        self.conversations_multi = conversations_multi
+        self.estimated = estimated
+        self.digest_duplicates = digest_duplicates
+        self.problems = problems
+
+    def __repr__(self) -> str:
+        return f"Count({self.path!r}, {self.format}, {self.rows} rows, {self.shape})"
+
+
+_cache: dict[tuple[object, ...], Count | None] = {}
+_CACHED = 512
+
+
+def count(
+    path: str,
+    *,
+    max_bytes: int = MAX_BYTES,
+    detail: bool = False,
+    turns: bool = True,
+    field: str | None = None,
+) -> Count | None:
+    """Counts a data file, the training files of a folder, or the files of a glob pattern.
+
+    None = cannot be known: missing, unreadable, of an unknown format, or such that the loader would refuse it whole.
+    max_bytes: bytes read at most (unpacked); a longer file is estimated from a part. detail: look for exact
+    duplicates, too. turns=False: only count rows, several times quicker; messages and assistant_turns stay None.
+    field: the key of the records where the file is one JSON object (`load_dataset(..., field=)`).
+    Raises nothing. Answers are kept per file (path, size, time of change, inode) for the life of the process.
+    """
+    try:
+        state = os.stat(path)
+    except (OSError, ValueError):
+        return _count_files(path, max_bytes, detail, turns) if _has_pattern(path) else None
+    if os.path.isdir(path):
+        return _count_files(path, max_bytes, detail, turns)
+    key = (os.path.abspath(path), state.st_size, state.st_mtime_ns, state.st_ino, max_bytes, detail, turns, field)
+    if key not in _cache:
+        if len(_cache) >= _CACHED:
+            _cache.clear()
+        try:
+            _cache[key] = _count_file(path, max_bytes, detail, turns, field)
+        except (Unreadable, OSError, MemoryError):
+            _cache[key] = None
+    found = _cache[key]
+    if found is not None and found.path != path:
+        found = _renamed(found, path)
+    return found
+
+
+def combine(path: str, counts: Iterable[Count | None], format: str = "folder") -> Count | None:  # noqa: A002
+    """The sum of several files' counts; None where one of them is unknown or there is none.
+
+    Duplicates are those within each file, problems those of the first files.
+    """
+    total: Count | None = None
+    rows_by_shape: dict[str, int] = {}
+    messages: list[int] = []
+    turns: list[int] = []
+    duplicates: list[int | None] = []
+    for part in counts:
+        if part is None:
+            return None
+        if total is None:
+            total = Count(path, format, 0)
+        total.rows += part.rows
+        total.conversations_multi += part.conversations_multi
+        total.estimated = total.estimated or part.estimated
+        total.problems = (total.problems + part.problems)[:MOST_PROBLEMS]
+        rows_by_shape[part.shape] = rows_by_shape.get(part.shape, 0) + part.rows
+        duplicates.append(part.digest_duplicates)
+        if part.messages is not None:
+            messages.append(part.messages)
+        if part.assistant_turns is not None:
+            turns.append(part.assistant_turns)
+    if total is not None:
+        total.shape = max(rows_by_shape, key=lambda shape: rows_by_shape[shape])
+        # a sum over some of the files would be neither the one nor the other
+        total.messages = sum(messages) if len(messages) == len(duplicates) else None
+        total.assistant_turns = sum(turns) if len(turns) == len(duplicates) else None
+        known = [number for number in duplicates if number is not None]
+        total.digest_duplicates = sum(known) if len(known) == len(duplicates) else None
+    return total
+
+
+def format_of(path: str) -> str | None:
+    """How a file is read, by its ending ("json", "csv", "tsv", "text", "parquet", "arrow"); None = not by its name."""
+    name = os.path.basename(path).lower()
+    for packed in PACKED_ENDINGS:
+        name = name.removesuffix(packed)
+    return FORMATS.get(os.path.splitext(name)[1])
+
+
+def sniff(file: DataFile) -> str | None:
+    """The format of an open file without a telling name, by its first bytes. Uses nothing up."""
+    if file.packed:
+        return None
+    start = file.read_at(0, min(file.size, 4096))
+    file.seek(0)
+    if start.startswith(b"PAR1"):
+        return "parquet"
+    if start.startswith(b"ARROW1"):
+        return "arrow"
+    text = start.removeprefix(b"\xef\xbb\xbf").lstrip(b" \t\r\n")
+    return "json" if text[:1] in (b"{", b"[") else None
+
+
+def _has_pattern(path: str) -> bool:
+    return any(sign in path for sign in "*?[")
+
+
+def _renamed(found: Count, path: str) -> Count:
+    return Count(path, *(getattr(found, name) for name in _AFTER_PATH))
+
+
+_AFTER_PATH = (
+    "format", "rows", "shape", "messages", "assistant_turns", "conversations_multi", "estimated",
+    "digest_duplicates", "problems",
+)  # fmt: skip
+
+
+def _count_files(path: str, max_bytes: int, detail: bool, turns: bool) -> Count | None:
+    from epochlint.records.folders import training_files
+
+    paths = training_files(path)
+    sizes = []
+    for name in paths:
+        try:
+            sizes.append(os.stat(name).st_size)
+        except OSError:
+            return None
+    whole = sum(sizes)
+    parts = (
+        count(
+            name,
+            max_bytes=max_bytes if whole <= max_bytes else max(BLOCK, size * max_bytes // whole),
+            detail=detail,
+            turns=turns,
+        )
+        for name, size in zip(paths, sizes, strict=True)
+    )
+    return combine(path, parts)
+
+
+def _count_file(path: str, max_bytes: int, detail: bool, turns: bool, field: str | None) -> Count | None:
+    with DataFile(path) as file:
+        kind = format_of(path) or sniff(file)
+        if kind in ("parquet", "arrow"):
+            return None if file.packed else _count_binary(path, file, kind)
+        if kind == "json":
+            return _count_json(path, file, max_bytes, detail, turns, field)
+        if kind in ("csv", "tsv"):
+            return _count_csv(path, file, kind, max_bytes, detail)
+        if kind == "text":
+            return _count_text(path, file, max_bytes, detail)
+    return None
+
+
+def _count_binary(path: str, file: DataFile, kind: str) -> Count:
+    if kind == "arrow":
+        from epochlint.records.arrow import arrow_rows
+
+        rows, shape = arrow_rows(file)
+        return Count(path, kind, rows, shape)
+    from epochlint.records.parquet import parquet_rows
+
+    rows, shape, messages = parquet_rows(file)
+    return Count(path, kind, rows, shape, messages)
+
+
+def _count_csv(path: str, file: DataFile, kind: str, max_bytes: int, detail: bool) -> Count:
+    from epochlint.records.tables import TextLines, csv_rows
+
+    lines = TextLines(file, max_bytes)
+    rows = csv_rows(lines, "\t" if kind == "tsv" else ",")
+    _, header = next(rows)
+    number = sum(1 for _ in rows)
+    found = Count(path, kind, number, tally(dict.fromkeys(header, ""))[0])
+    if lines.cut:
+        _scale(found, file, lines.read - lines.left)
+    elif detail:
+        found.digest_duplicates = _duplicates(path)
+    return found
+
+
+def _count_text(path: str, file: DataFile, max_bytes: int, detail: bool) -> Count:
+    from epochlint.records.tables import TextLines, text_rows
+
+    lines = TextLines(file, max_bytes)
+    found = Count(path, "text", text_rows(lines), "text")
+    if lines.cut:
+        _scale(found, file, lines.read - lines.left)
+    elif detail:
+        found.digest_duplicates = _duplicates(path)
+    return found
+
+
+def _count_json(
+    path: str, file: DataFile, max_bytes: int, detail: bool, turns: bool, field: str | None
+) -> Count | None:
+    text = json_stream.JsonText(file, max_bytes if turns or detail or field is not None else min(max_bytes, _SAMPLE))
+    if field is not None or json_stream.is_array(text):
+        if text.cut and text.read < max_bytes:  # only the sample was read
+            with DataFile(path) as again:
+                return _count_json(path, again, max_bytes, detail, True, field)
+        sums = _Sums(json_stream.items(text, field))
+        found = sums.count(path, "json")
+        if text.cut:
+            _scale(found, file, text.read - text.left())
+        elif detail and field is None:
+            found.digest_duplicates = _duplicates(path)
+        return found
+    if turns and not file.packed and file.size > max_bytes:
+        return _count_windows(path, file, max_bytes)
+    sums = _Sums(json_stream.lines(text))
+    found = sums.count(path, "jsonl")
+    if sums.document_lines * 2 > sums.rows:
+        return None  # the lines of one broken document, not records
+    if not text.cut:
+        if detail:
+            found.digest_duplicates = _duplicates(path)
+        return found
+    if turns:
+        _scale(found, file, text.read - text.left())
+        return found
+    with DataFile(path) as again:
+        if sums.problems or sums.shared_lines:  # a line is not simply a record here
+            return _count_json(path, again, max_bytes, detail, True, field)
+        return _count_plain_lines(Count(path, "jsonl", 0, found.shape), again, max_bytes)
+
+
+def _count_plain_lines(found: Count, file: DataFile, max_bytes: int) -> Count | None:
+    """Counts the lines that are not blank, without parsing them."""
+    if not file.packed and file.size > max_bytes:
+        rows = covered = 0
+        for data in _windows(file, max_bytes):
+            rows += _nonblank(data)
+            covered += len(data)
+        found.rows = rows
+        return _extrapolate(found, file.size / covered) if rows else None
+    rest = b""
+    read = 0
+    while True:
+        data = file.read(min(_CHUNK, max_bytes - read))
+        read += len(data)
+        if not data:
+            break
+        end = data.rfind(b"\n") + 1
+        found.rows += _nonblank(rest + data[:end]) if end else 0
+        rest = data[end:] if end else rest + data
+    if read >= max_bytes and file.read(1):
+        _scale(found, file, read - len(rest))
+    else:
+        found.rows += _nonblank(rest)
+    return found
+
+
+def _nonblank(data: bytes) -> int:
+    """Lines that hold more than white space; the last may lack its end."""
+    rows = data.count(b"\n")
+    if not data.endswith(b"\n"):
+        rows += bool(data[data.rfind(b"\n") + 1 :].strip(b" \t\r"))
+    if _BLANK_START(data):
+        rows -= 1
+    if _INDENTED(data):
+        rows -= len(_BLANK_LINES(data))
+    return rows
+
+
+def _count_windows(path: str, file: DataFile, max_bytes: int) -> Count | None:
+    """A JSON Lines file that is too long: counts in several places of it."""
+    from io import BytesIO
+
+    covered = 0
+
+    def rows() -> Iterator[Item]:
+        nonlocal covered
+        for data in _windows(file, max_bytes):
+            covered += len(data)
+            yield from json_stream.lines(json_stream.JsonText(BytesIO(data)))
+
+    sums = _Sums(rows())
+    if not sums.rows or sums.document_lines * 2 > sums.rows:
+        return None
+    found = sums.count(path, "jsonl")
+    # the line numbers hold within the first place only
+    found.problems = ()
+    return _extrapolate(found, file.size / covered)
+
+
+def _windows(file: DataFile, max_bytes: int) -> Iterator[bytes]:
+    """Whole lines from places spread evenly over the file, each of at most BLOCK bytes, together about max_bytes."""
+    places = max(1, min(_WINDOWS, max_bytes // BLOCK))
+    length = max_bytes // places
+    for number in range(places):
+        offset = (file.size - length) * number // max(1, places - 1)
+        file.seek(offset)
+        left = length
+        rest = b""
+        begun = not offset
+        while left > 0:
+            data = file.read(min(BLOCK, left))
+            if not data:
+                break
+            left -= len(data)
+            rest += data
+            if not begun:
+                start = rest.find(b"\n") + 1
+                if not start:
+                    rest = b""
+                    continue
+                begun = True
+                rest = rest[start:]
+            end = rest.rfind(b"\n") + 1
+            if end:
+                yield rest[:end]
+                rest = rest[end:]
+
+
+def _scale(found: Count, file: DataFile, covered: int) -> None:
+    """Extrapolates a count from the first bytes of the file. Raises Unreadable where not one record was seen."""
+    if not found.rows or covered <= 0:
+        raise Unreadable("no whole record in the part that was read")
+    _extrapolate(found, file.size / max(1, file.place()) if file.packed else file.size / covered)
+
+
+def _extrapolate(found: Count, factor: float) -> Count:
+    found.rows = round(found.rows * factor)
+    found.conversations_multi = round(found.conversations_multi * factor)
+    if found.messages is not None:
+        found.messages = round(found.messages * factor)
+    if found.assistant_turns is not None:
+        found.assistant_turns = round(found.assistant_turns * factor)
+    found.estimated = True
+    return found
+
+
+def _duplicates(path: str) -> int | None:
+    from epochlint.records.repeats import duplicates
+
+    found = duplicates(path)
+    return found.later_copies if found is not None and found.complete else None
+
+
+class _Sums:
+    """What the items of a file add up to.
+
+    document_lines: broken lines that do not look like records. shared_lines: some line holds several values, or
+    some value several lines.
+    """
+
+    __slots__ = ("_counted", "_messages", "_multi", "_shapes", "_turns", "document_lines", "problems", "rows",
+                 "shared_lines")  # fmt: skip
+
+    def __init__(self, items: Iterable[Item]) -> None:
+        rows = messages = turns = multi = counted = last = 0
+        shapes: dict[str, int] = {}
+        self.problems: list[Problem] = []
+        self.document_lines = 0
+        self.shared_lines = False
+        for line, _, value, _, problem in items:
+            rows += 1
+            if line == last:
+                self.shared_lines = True
+            last = line
+            if problem is not None:
+                if len(self.problems) < MOST_PROBLEMS:
+                    self.problems.append(problem)
+                if value is json_stream.BROKEN_PART:
+                    self.document_lines += 1
+                if value is json_stream.BROKEN or value is json_stream.BROKEN_PART:
+                    continue
+            shape, number, answers = tally(value)
+            shapes[shape] = shapes.get(shape, 0) + 1
+            if number is not None and answers is not None:
+                counted += 1
+                messages += number
+                turns += answers
+                if answers > 1:
+                    multi += 1
+        self.rows = rows
+        self._messages, self._turns, self._multi, self._counted = messages, turns, multi, counted
+        self._shapes = shapes
+
+    def count(self, path: str, format: str) -> Count:  # noqa: A002
+        """The count; without messages where most rows have none."""
+        shape = max(self._shapes, key=lambda name: self._shapes[name]) if self._shapes else "unknown"
+        known = self._counted * 2 > self.rows and not (shape == "alpaca" and not self._multi)
+        return Count(
+            path,
+            format,
+            self.rows,
+            shape,
+            self._messages if known else None,
+            self._turns if known else None,
+            self._multi,
+            problems=tuple(self.problems),
+        )

@@ -1,0 +1,420 @@
+"""Reads the values of a JSON or JSON Lines file one after the other, in constant memory, with their places.
+
+What counts as a row is what `datasets` 5.2.0 yields (packaged_modules/json/json.py; tests/records/datasets_rows.json
+holds what it said): a file that begins with "[" is one array of rows; any other is a row of values with white space
+between them, nearly always one on a line, though `{"a": 1}{"a": 2}` is two rows and a small file may spread one value
+over many lines.
+"""
+
+from __future__ import annotations
+
+import re
+from json.decoder import JSONDecodeError, JSONDecoder
+from json.scanner import make_scanner
+
+from epochlint.records.opening import BIGGEST_RECORD, BLOCK, Unreadable
+from epochlint.records.problem import Problem
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from epochlint.records.opening import Reader
+
+    Item = tuple[int, int, Any, int, "Problem | None"]
+    """Line, column, value, length in characters, and what is wrong with it (its value is then None, mostly)."""
+
+SPREAD_LIMIT = 10 * (1 << 20) // 32
+"""Bytes of a file up to which a value may take several lines. It is the block of the loader's parser (its 10 MB
+chunks over 32): where a longer file is cut decides what becomes of it there, so its rows are unknown here."""
+
+_OVERRUNS = 64
+"""Broken lines whose error lies on a later line, after which lines are cut out before they are parsed: a hostile
+file could otherwise have each line read to the end."""
+
+_scan = make_scanner(JSONDecoder())  # type: ignore[arg-type]  # typeshed takes it for a class of its own
+_SPACE = re.compile(r"[ \t\r\n]*").match
+_SPACE_ON_LINE = re.compile(r"[ \t\r]*").match
+_ESCAPED_BYTE = re.compile("[\udc80-\udcff]").search
+
+
+class JsonText:
+    """The decoded text of a file, block by block.
+
+    `text` is what is held now, `position` how far it is used up, `line` the line number there and `line_start` the
+    index of that line's first character (negative where it is no longer held). `read` counts bytes.
+    `ended`: nothing comes after `text`; `cut`: because `limit` bytes were read and there is more.
+    `invalid`: some bytes were not UTF-8; they stand in the text as lone surrogates.
+    """
+
+    __slots__ = (
+        "_decoder",
+        "_limit",
+        "_reader",
+        "cut",
+        "ended",
+        "invalid",
+        "line",
+        "line_start",
+        "position",
+        "read",
+        "spread",
+        "text",
+    )
+
+    def __init__(self, reader: Reader, limit: int | None = None) -> None:
+        from codecs import getincrementaldecoder
+
+        self._reader = reader
+        self._limit = limit
+        self._decoder = getincrementaldecoder("utf-8")("strict")
+        self.text = ""
+        self.position = self.line_start = self.read = 0
+        self.line = 1
+        self.ended = self.cut = self.invalid = self.spread = False
+        self.fill()
+        self.text = self.text.removeprefix("\ufeff")
+
+    def fill(self) -> None:
+        """Drops what is used up and reads on, twice as much each time nothing could be used. Raises Unreadable."""
+        kept = self.text[self.position :]
+        if len(kept) > BIGGEST_RECORD:
+            raise Unreadable("a record of more than 64 million characters")
+        self.line_start -= self.position
+        self.position = 0
+        wanted = max(BLOCK, len(kept))
+        parts = [kept]
+        while wanted > 0 and not self.ended:
+            size = wanted if self._limit is None else min(wanted, self._limit - self.read)
+            data = self._reader.read(size) if size else b""
+            if not self.read and data[:2] in (b"\xff\xfe", b"\xfe\xff"):
+                raise Unreadable("UTF-16")
+            self.read += len(data)
+            wanted -= len(data)
+            if self._limit is not None and self.read >= self._limit and self._reader.read(1):
+                self.ended = self.cut = True
+            elif not data:
+                self.ended = True
+            parts.append(self._decode(data, final=self.ended and not self.cut))
+        self.text = "".join(parts)
+
+    def left(self) -> int:
+        """Bytes that were read and not used."""
+        return len(self.text[self.position :].encode("utf-8", "surrogateescape"))
+
+    def _decode(self, data: bytes, *, final: bool) -> str:
+        try:
+            return self._decoder.decode(data, final)
+        except UnicodeDecodeError:
+            from codecs import getincrementaldecoder
+
+            self.invalid = True
+            pending = self._decoder.getstate()[0]
+            self._decoder = getincrementaldecoder("utf-8")("surrogateescape")
+            return self._decoder.decode(pending + data, final)
+
+    def advance(self, position: int) -> None:
+        """Moves on, counting the lines in between."""
+        lines = self.text.count("\n", self.position, position)
+        if lines:
+            self.line += lines
+            self.line_start = self.text.rfind("\n", self.position, position) + 1
+        self.position = position
+
+    def column(self) -> int:
+        """1-based column of the position."""
+        return self.position - self.line_start + 1
+
+    def skip_space(self) -> bool:
+        """Moves to the next character that is no white space; False at the end."""
+        while True:
+            match = _SPACE(self.text, self.position)
+            self.advance(match.end() if match else self.position)
+            if self.position < len(self.text):
+                return True
+            if self.ended:
+                return False
+            self.fill()
+
+    def not_utf8(self, position: int, end: int) -> Problem | None:
+        """The problem of a record between two indexes that holds bytes which are not UTF-8."""
+        found = _ESCAPED_BYTE(self.text, position, end)
+        if found is None:
+            return None
+        lines = self.text.count("\n", self.position, found.start())
+        start = self.text.rfind("\n", self.position, found.start()) + 1 if lines else self.line_start
+        return Problem(self.line + lines, found.start() - start + 1, "not valid UTF-8")
+
+
+def items(text: JsonText, field: str | None = None) -> Iterator[Item]:
+    """The rows of a JSON or JSON Lines file. Raises Unreadable where it breaks off or cannot be a table
+    (after an item with the problem where there is a place for it)."""
+    if field is not None:
+        yield from _field(text, field)
+    elif text.skip_space() and text.text[text.position] == "[" and not _lists_on_lines(text):
+        yield from _array(text, then_end=True)
+    else:
+        yield from lines(text)
+
+
+def is_array(text: JsonText) -> bool:
+    """Whether the file is one array of rows (nothing is used up but leading white space)."""
+    return text.skip_space() and text.text[text.position] == "[" and not _lists_on_lines(text)
+
+
+def lines(text: JsonText) -> Iterator[Item]:
+    """Values with white space between them, as a rule one on a line. A line that is no JSON is one broken row."""
+    scan = _scan
+    overruns = 0
+    small = text.ended and not text.cut and text.read <= SPREAD_LIMIT
+    while True:
+        held, position, line = text.text, text.position, text.line
+        whole = len(held)
+        if text.cut or not text.ended:  # the last line is not all there
+            whole = held.rfind("\n") + 1 or held.rfind("\r") + 1
+        while position < whole:
+            end = held.find("\n", position, whole)
+            if end < 0:
+                end = whole
+            if overruns < _OVERRUNS:
+                try:
+                    value, stop = scan(held, position)
+                except (StopIteration, ValueError, RecursionError) as error:
+                    stop = -1
+                    overruns += not isinstance(error, StopIteration) and getattr(error, "pos", end + 1) > end
+                if (
+                    (stop == end or (stop + 1 == end and held[stop] == "\r"))
+                    and type(value) is dict
+                    and not text.invalid
+                ):
+                    yield (line, 1, value, stop - position, None)
+                    line += 1
+                    position = end + 1
+                    continue
+                overruns += stop > end
+            text.position, text.line, text.line_start = position, line, position
+            yield from _odd_line(text, end, whole, spread=small)
+            position, line = text.position, text.line
+        text.position, text.line, text.line_start = min(position, len(held)), line, min(position, len(held))
+        if text.ended:
+            return
+        text.fill()
+
+
+def _odd_line(text: JsonText, end: int, whole: int, *, spread: bool) -> list[Item]:
+    """A line that is not simply one value: blank, indented, several values, broken, or (with `spread`) the first of
+    a longer value. Moves on behind it."""
+    held = text.text
+    found: list[Item] = []
+    first = start = _behind_space(held, text.position, end)
+    text.position = start
+    while start < end:
+        try:
+            value, stop = _value(held, start) if spread else _value_in(held, start, end)
+        except _BrokenValueError as error:
+            found = [_broken_line(text, error, first, end)]
+            break
+        problem = text.not_utf8(start, stop) if text.invalid else None
+        if type(value) in (str, int, float, bool):
+            problem = problem or Problem(text.line, text.column(), "the record is no object")
+        found.append((text.line, text.column(), value, stop - start, problem))
+        text.advance(stop)
+        if stop > end:
+            text.spread = True
+            end = held.find("\n", stop, whole)
+            end = whole if end < 0 else end
+        start = _behind_space(held, stop, end)
+        text.advance(start)
+    text.advance(min(end + 1, whole))
+    return found
+
+
+def _behind_space(held: str, start: int, end: int) -> int:
+    match = _SPACE_ON_LINE(held, start, end)
+    return match.end() if match else start
+
+
+def _broken_line(text: JsonText, error: _BrokenValueError, first: int, end: int) -> Item:
+    """The one broken row that a line is. `first` is the index of its first character that is no space."""
+    held = text.text
+    reason = error.reason
+    if error.position >= end and not reason.startswith(("a line break", "nested")):
+        reason = "the record breaks off"
+    start = held.rfind("\n", 0, first) + 1
+    problem = Problem(text.line, min(error.position, end) - text.line_start + 1, reason)
+    # its first and last character tell a broken record from one line of a broken document
+    looks_whole = held[first] in "{[" and held[first:end].rstrip()[-1:] in ("}", "]")
+    return (text.line, first - start + 1, BROKEN if looks_whole else BROKEN_PART, end - first, problem)
+
+
+class _Broken:
+    """The value of a line that could not be parsed."""
+
+    __slots__ = ()
+
+
+BROKEN = _Broken()
+"""Value of a line that is a record by its braces, but no JSON."""
+BROKEN_PART = _Broken()
+"""Value of a line that is no JSON and looks like no record either."""
+
+
+class _BrokenValueError(Exception):
+    """A value that cannot be parsed: where and why."""
+
+    def __init__(self, position: int, reason: str) -> None:
+        super().__init__(reason)
+        self.position = position
+        self.reason = reason
+
+
+def _value(held: str, start: int) -> tuple[Any, int]:
+    """The value at an index and the index behind it."""
+    try:
+        value, stop = _scan(held, start)
+    except StopIteration as error:
+        raise _BrokenValueError(error.value, "expecting a value") from None
+    except JSONDecodeError as error:
+        raise _BrokenValueError(error.pos, _reason(error, held)) from None
+    except RecursionError:
+        raise _BrokenValueError(start, "nested too deeply") from None
+    except ValueError:
+        return _with_long_numbers(held, start)
+    return value, stop
+
+
+def _value_in(held: str, start: int, end: int) -> tuple[Any, int]:
+    """The value at an index, which may not reach over another."""
+    try:
+        value, stop = _value(held[start:end], 0)
+    except _BrokenValueError as error:
+        raise _BrokenValueError(error.position + start, error.reason) from None
+    return value, stop + start
+
+
+def _with_long_numbers(held: str, start: int) -> tuple[Any, int]:
+    """Again, with whole numbers as text: Python refuses to convert one of more than 4,300 digits."""
+    try:
+        value, stop = make_scanner(JSONDecoder(parse_int=str))(held, start)  # type: ignore[arg-type]
+    except (StopIteration, ValueError, RecursionError):
+        raise _BrokenValueError(start, "not valid JSON") from None
+    return value, stop
+
+
+def _reason(error: JSONDecodeError, held: str) -> str:
+    message = error.msg
+    if message.startswith("Invalid control character"):
+        return "a line break inside a text" if held[error.pos : error.pos + 1] in "\r\n" else "a control character"
+    if message.startswith("Unterminated string"):
+        return "a text without its closing quote"
+    if message.startswith("Expecting property name"):
+        return "expecting a key in double quotes"
+    return message[:1].lower() + message[1:].removesuffix(" at")
+
+
+def _lists_on_lines(text: JsonText) -> bool:
+    """Whether "[" opens a line of its own with another after it (one list of messages a line), not the one array."""
+    held, start = text.text, text.position
+    end = held.find("\n", start)
+    if end < 0:
+        return False
+    try:
+        value, stop = _value(held[:end], start)
+    except _BrokenValueError:
+        return False
+    match = _SPACE(held, stop)
+    return type(value) is list and held[match.end() if match else stop :][:1] == "["
+
+
+def _array(text: JsonText, *, then_end: bool) -> Iterator[Item]:
+    """The elements of the array that begins at the position."""
+    text.advance(text.position + 1)
+    wants_value = False
+    while True:
+        if not text.skip_space():
+            if text.cut:
+                return
+            yield from _broken(text, text.position, "the array does not end")
+        if text.text[text.position] == "]":
+            if wants_value:
+                yield from _broken(text, text.position, "a comma before the closing bracket")
+            text.advance(text.position + 1)
+            if then_end and text.skip_space() and not text.cut:
+                yield from _broken(text, text.position, "text after the array")
+            return
+        start = text.position
+        try:
+            value, stop = _value(text.text, start)
+        except _BrokenValueError as error:
+            # a text that is cut by the block looks unterminated; any other cut value fails at its very end
+            if not text.ended and (error.reason.startswith("a text without") or error.position > len(text.text) - 16):
+                text.fill()
+                continue
+            if text.cut:
+                return
+            yield from _broken(text, error.position, error.reason)
+        if stop == len(text.text) and not text.ended:
+            text.fill()
+            continue
+        yield (
+            text.line,
+            text.column(),
+            value,
+            stop - start,
+            text.not_utf8(start, stop) if text.invalid else None,
+        )
+        text.advance(stop)
+        if not text.skip_space():
+            continue  # the next round says what is missing
+        wants_value = text.text[text.position] == ","
+        if wants_value:
+            text.advance(text.position + 1)
+        elif text.text[text.position] != "]":
+            yield from _broken(text, text.position, "expecting a comma or the closing bracket")
+
+
+def _broken(text: JsonText, position: int, reason: str) -> Iterator[Item]:
+    """The last item of a document that is no JSON."""
+    text.advance(min(position, len(text.text)))
+    problem = Problem(text.line, text.column(), reason)
+    yield (problem.line, problem.column, BROKEN_PART, 0, problem)
+    raise Unreadable(reason)
+
+
+def _field(text: JsonText, field: str) -> Iterator[Item]:
+    """The rows under one key of an object: a list of rows, or an object of columns."""
+    while not text.ended:
+        text.fill()  # the loader reads such a file whole, too; fill() refuses what is too long
+    if text.cut or not text.skip_space() or text.text[text.position] != "{":
+        raise Unreadable("no object")
+    try:
+        while text.text[text.position] != "}":
+            text.advance(text.position + 1)
+            text.skip_space()
+            key, stop = _value(text.text, text.position)
+            text.advance(stop)
+            text.skip_space()
+            text.advance(text.position + 1)  # the colon
+            text.skip_space()
+            if key == field:
+                if text.text[text.position] == "[":
+                    yield from _array(text, then_end=False)
+                else:
+                    yield from _columns(text)
+                return
+            text.advance(_value(text.text, text.position)[1])
+            text.skip_space()
+    except (_BrokenValueError, ValueError, IndexError, RecursionError):
+        raise Unreadable("not valid JSON") from None
+    raise Unreadable("no such key")
+
+
+def _columns(text: JsonText) -> Iterator[Item]:
+    columns, _ = _value(text.text, text.position)
+    if type(columns) is not dict or not columns or any(type(column) is not list for column in columns.values()):
+        raise Unreadable("no table")
+    if len({len(column) for column in columns.values()}) > 1:
+        raise Unreadable("columns of different lengths")
+    for cells in zip(*columns.values(), strict=True):
+        yield (text.line, text.column(), dict(zip(columns, cells, strict=True)), 0, None)

@@ -1,0 +1,64 @@
+"""How many tokens there are, as a range from the number of characters. Never exact: no tokenizer is asked."""
+
+from __future__ import annotations
+
+from epochlint.records.rows import iterate
+from epochlint.records.shapes import messages_of
+
+CHARACTERS_PER_TOKEN = (2.0, 6.0)
+"""The band for ASCII text (English prose about 4 to 5, code about 3, digits fewer)."""
+
+OTHER_CHARACTERS_PER_TOKEN = (0.4, 3.0)
+"""The band for all other characters (from bytes of rare scripts to Cyrillic words in a large vocabulary)."""
+
+MESSAGE_OVERHEAD = (0, 12)
+"""Tokens that a chat template adds to each message."""
+
+_DEEPEST = 200
+
+
+def token_estimate(path: str, *, max_bytes: int | None = None) -> tuple[int, int] | None:
+    """Fewest and most tokens of all records of a file, with what a chat template adds; None where there are none."""
+    low = high = 0
+    read = False
+    for row in iterate(path, max_bytes=max_bytes):
+        read = True
+        fewest, most = record_tokens(row.value)
+        low += fewest
+        high += most
+    return (low, high) if read else None
+
+
+def record_tokens(value: object) -> tuple[int, int]:
+    """Fewest and most tokens of one record's texts, with what a chat template adds. Keys and names are not counted."""
+    ascii_characters, others = _characters(value, 0)
+    low = ascii_characters / CHARACTERS_PER_TOKEN[1] + others / OTHER_CHARACTERS_PER_TOKEN[1]
+    high = ascii_characters / CHARACTERS_PER_TOKEN[0] + others / OTHER_CHARACTERS_PER_TOKEN[0]
+    messages = len(messages_of(value) or ())
+    return int(low) + messages * MESSAGE_OVERHEAD[0], int(high) + 1 + (messages + 1) * MESSAGE_OVERHEAD[1]
+
+
+def text_length(value: object) -> int:
+    """Characters of all texts in a record (not of its keys, roles and weights)."""
+    return sum(_characters(value, 0))
+
+
+_NO_TEXT = frozenset(("role", "from", "id", "type", "weight", "label", "source", "schemaVersion"))
+
+
+def _characters(value: object, depth: int) -> tuple[int, int]:
+    if type(value) is str:
+        others = 0 if value.isascii() else len(value) - len(value.encode("ascii", "ignore"))
+        return len(value) - others, others
+    parts: object = ()
+    if type(value) is dict:
+        parts = [part for key, part in value.items() if key not in _NO_TEXT]
+    elif type(value) is list:
+        parts = value
+    ascii_characters = others = 0
+    if depth < _DEEPEST:
+        for part in parts:  # type: ignore[attr-defined]
+            plain, other = _characters(part, depth + 1)
+            ascii_characters += plain
+            others += other
+    return ascii_characters, others
