@@ -1,0 +1,481 @@
+"""The engine: which rules hold for a run, at which level, and what they say.
+
+A finding holds in every scenario that the run's unknowns leave open; its level is the weakest among them. The engine
+knows no rule by name: everything stands in the rules themselves.
+"""
+
+from __future__ import annotations
+
+from epochlint.findings.finding import ERROR, NOTE, STRENGTH, WARNING, Finding, weaker
+from epochlint.rules.expression import Context, closure
+from epochlint.rules.message import fill, fixed
+from epochlint.run.known import ON_ESTIMATE, ON_PLACEHOLDER, ON_TABLE
+from epochlint.run.observation import Edit, Fix, Observation
+from epochlint.run.versions import ANY
+from epochlint.source import Span
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from epochlint.rules.rule import Check, Parts, Rule, Tier
+    from epochlint.run.budget import Budget
+    from epochlint.run.scenarios import Scenarios
+
+    NotEvaluated = tuple[str, tuple[str, ...]]  # a rule's code, and the names that it would need to know
+
+# A derived fact is unknown because one of these is.
+_ROOTS = {
+    "records": ("rows",),
+    "effective_batch": ("per_device_batch", "accumulation", "gpus"),
+    "steps_per_epoch": ("rows", "per_device_batch", "accumulation", "gpus"),
+}
+_ROOTS["natural_steps"] = (*_ROOTS["steps_per_epoch"], "epochs")
+_ROOTS["total_steps"] = (*_ROOTS["natural_steps"], "max_steps")
+_ROOTS["epochs"] = _ROOTS["total_steps"]
+for _fact in (
+    "warmup_steps",
+    "warmup_fraction",
+    "evaluations",
+    "checkpoints",
+    "eval_every",
+    "save_every",
+    "logging_every",
+):
+    _ROOTS[_fact] = _ROOTS["total_steps"]
+for _fact in ("warmup_used", "decays"):
+    _ROOTS[_fact] = ("scheduler",)
+
+
+class Baseline:
+    """A run that this one is compared with. `kind`: "revision", "reference" or "sibling"; `label` names it."""
+
+    __slots__ = ("kind", "label", "scenarios")
+
+    def __init__(self, scenarios: Scenarios, kind: str = "reference", label: str = "") -> None:
+        self.scenarios = scenarios
+        self.kind = kind
+        self.label = label or scenarios.run.path
+
+
+def check(
+    scenarios: Scenarios,
+    rules: Iterable[Rule],
+    *,
+    pedantic: bool = False,
+    baseline: Scenarios | Baseline | Sequence[Baseline] | None = None,
+) -> tuple[list[Finding], list[NotEvaluated]]:
+    """The findings of one run, and the rules that could not be evaluated with what they would need to know.
+
+    `pedantic` also gives what holds in some scenarios only, saying in which. Of several baselines the first with a
+    finding speaks.
+    """
+    baselines = _baselines(baseline)
+    noticed: dict[str, list[Observation]] = {}
+    for observation in scenarios.run.observations:
+        noticed.setdefault(observation.name, []).append(observation)
+    found: list[tuple[Rule, Finding]] = []
+    undecided: list[NotEvaluated] = []
+    first = Context(scenarios.first, scenarios)
+    varies = pedantic and len(scenarios.workers) * len(scenarios.run.eras) > 1
+    for rule in rules:
+        before = len(found)
+        needs: tuple[str, ...] | None = None
+        first.thresholds = rule.thresholds
+        for one in rule.checks:
+            if one.compares and not baselines:
+                continue
+            if one.observation is None:
+                gate = one.gate
+                # Most rules end here: what is false in the likeliest scenario to contradict is no finding.
+                if gate is not None and not one.compares and not varies:
+                    first.touched.clear()
+                    if gate(first) is False:
+                        continue
+                cases: Iterable[Observation | None] = (None,)
+            elif one.observation in noticed:
+                cases = noticed[one.observation]
+            else:
+                continue
+            for case in cases:
+                for against in baselines if one.compares else (None,):
+                    judged = _Case(scenarios, rule, one, case, against)
+                    finding = judged.finding(pedantic)
+                    if finding is not None:
+                        found.append((rule, finding))
+                        break
+                    if judged.needs:
+                        needs = judged.needs
+            if rule.first_only and len(found) > before:
+                break
+        if needs is not None and len(found) == before:
+            undecided.append((rule.code, needs))
+    return _joined(found), undecided
+
+
+def observed(observations: Iterable[Observation], rules: Iterable[Rule]) -> list[Finding]:
+    """The findings on observations that belong to no run: a file that cannot be read, a companion without a config."""
+    found = []
+    every = list(observations)
+    for rule in rules:
+        for one in rule.checks:
+            for observation in every:
+                if observation.name == one.observation and not one.compares:
+                    finding = _Case(None, rule, one, observation, None).finding(False)
+                    if finding is not None:
+                        found.append((rule, finding))
+    return _joined(found)
+
+
+def _baselines(given: Scenarios | Baseline | Sequence[Baseline] | None) -> Sequence[Baseline]:
+    if given is None:
+        return ()
+    if isinstance(given, Baseline):
+        return (given,)
+    if isinstance(given, (list, tuple)):
+        return tuple(given)
+    return (Baseline(given),)  # type: ignore[arg-type] # what is left is Scenarios
+
+
+def _joined(found: list[tuple[Rule, Finding]]) -> list[Finding]:
+    """Each finding once, without those that another one replaces at the same place."""
+    strongest: dict[tuple[str, int, int, int, str], tuple[Rule, Finding]] = {}
+    for rule, finding in found:
+        # A rule that computes itself what a reader may observe, too, says one thing twice; observations alone do not.
+        one_cause = any(one.observation is None for one in rule.checks)
+        span = finding.span
+        key = (finding.code, id(span.source), span.start, span.end, "" if one_cause else finding.message)
+        there = strongest.get(key)
+        if there is None or STRENGTH[there[1].level] < STRENGTH[finding.level]:
+            strongest[key] = (rule, finding)
+    kept = list(strongest.values())
+    replaced = {
+        (code, id(finding.span.source), finding.span.start) for rule, finding in kept for code in rule.supersedes
+    }
+    if replaced:
+        kept = [
+            (rule, finding)
+            for rule, finding in kept
+            if (finding.code, id(finding.span.source), finding.span.start) not in replaced
+        ]
+    return [finding for _, finding in kept]
+
+
+class _Case:
+    """One check of one rule, on one observation if it is about observations, against one baseline if there is one."""
+
+    __slots__ = ("_contexts", "baseline", "check", "needs", "observation", "rule", "scenarios")
+
+    def __init__(
+        self,
+        scenarios: Scenarios | None,
+        rule: Rule,
+        check: Check,
+        observation: Observation | None,
+        baseline: Baseline | None,
+    ) -> None:
+        self.scenarios = scenarios
+        self.rule = rule
+        self.check = check
+        self.observation = observation
+        self.baseline = baseline
+        self.needs: tuple[str, ...] | None = None  # set where the check cannot be decided
+        self._contexts: list[Context] | None = None
+
+    # Deciding ---------------------------------------------------------------------------------------------------
+
+    def finding(self, pedantic: bool) -> Finding | None:
+        """The finding, if there is one."""
+        first = self.context(self.scenarios.first if self.scenarios is not None else None)
+        tier = self.tier(first)
+        if tier is None:
+            varies = self.scenarios is not None and not fixed(first)
+            return self.sometimes() if pedantic and varies else None
+        touched = set(first.touched)
+        level, weakest = tier.level, tier
+        if self.scenarios is not None and not fixed(first):
+            for context in self.contexts():
+                if context.budget is first.budget:
+                    continue
+                context.touched.clear()
+                tier = self.tier(context)
+                if tier is None:
+                    self.needs = self.vague()
+                    return self.sometimes() if pedantic else None
+                touched.update(context.touched)
+                if STRENGTH[tier.level] < STRENGTH[level]:
+                    level, weakest = tier.level, tier
+        first.touched[:] = touched
+        return self.tell(self.soften(level, first), weakest, first)
+
+    def tier(self, context: Context) -> Tier | None:
+        """The strongest tier that holds in a scenario; None, with `needs` set where that is for want of knowledge."""
+        if self.observation is not None and not self.meant(context):
+            return None
+        gate = self.check.gate
+        undecided = False
+        if gate is not None:
+            holds = gate(context)
+            if not holds:
+                if holds is None:
+                    self.needs = self.missing(context)
+                return None
+        for tier in self.check.tiers:
+            holds = tier.holds(context)
+            if holds:
+                return tier
+            undecided = undecided or holds is None
+        if undecided:
+            self.needs = self.missing(context)
+        return None
+
+    def meant(self, context: Context) -> bool:
+        """Whether an observation that holds in some versions only holds in all that are possible here."""
+        assert self.observation is not None
+        values = self.observation.values
+        since, until = values.get("since"), values.get("until")
+        if since is None and until is None:
+            return True
+        package = str(values.get("package"))
+        budget = context.budget
+        if budget is None:
+            possible = ANY
+        else:
+            possible = budget.era.versions.get(package) or budget.run.versions.of(package)
+            context.touched.append(f"@{package}")
+        if not possible.meets(str(since) if since else None, str(until) if until else None):
+            return False
+        if (since is None or possible.at_least(str(since))) and (
+            until is None or possible.at_least(str(until)) is False
+        ):
+            return True
+        self.needs = (package,)
+        return False
+
+    def context(self, budget: Budget | None) -> Context:
+        context = Context(budget, self.scenarios, self.observation, self.rule.thresholds)
+        if self.baseline is not None and budget is not None:
+            context.baseline = _beside(self.baseline.scenarios, budget, self.scenarios)
+            context.baseline_kind = self.baseline.kind
+            context.baseline_label = self.baseline.label
+        return context
+
+    def contexts(self) -> list[Context]:
+        """A context for each scenario, made once."""
+        if self._contexts is None:
+            assert self.scenarios is not None
+            self._contexts = [self.context(budget) for budget in self.scenarios]
+        return self._contexts
+
+    # What is missing --------------------------------------------------------------------------------------------
+
+    def missing(self, context: Context) -> tuple[str, ...]:
+        """The unknown names that a scenario's condition met, traced back to what a person could tell."""
+        run = context.budget.run if context.budget is not None else None
+        names: dict[str, None] = {}
+        for touched in context.touched:
+            if touched.startswith("@"):
+                names[touched[1:]] = None
+                continue
+            if run is None or context.known(touched).exact:
+                continue
+            name = touched.removeprefix("settings.")
+            if name not in _ROOTS:
+                names[name] = None
+                continue
+            assert context.budget is not None
+            roots = [root for root in _ROOTS[name] if not context.budget.get(root).exact]
+            if not roots and run.setting("packing").value is True:
+                roots = ["tokens"]
+            for root in roots:
+                names["records" if root == "rows" else root] = None
+        return tuple(names)
+
+    def vague(self) -> tuple[str, ...]:
+        """What differs between scenarios that decide a rule differently."""
+        assert self.scenarios is not None
+        names = ["gpus"] if len(self.scenarios.workers) > 1 else []
+        if len(self.scenarios.run.eras) > 1:
+            names += sorted({package for era in self.scenarios.run.eras for package in era.versions})
+        return tuple(names)
+
+    # Softening --------------------------------------------------------------------------------------------------
+
+    def soften(self, level: str, context: Context) -> str:
+        """What a finding may still claim, given what it rests on."""
+        rule = self.rule
+        run = self.scenarios.run if self.scenarios is not None else None
+        if run is not None and run.smoke and rule.smoke is not None:
+            level = weaker(level, rule.smoke)
+        basis = 0
+        for name in context.touched:
+            if not name.startswith("@"):
+                basis |= context.known(name).basis
+        if self.observation is not None:
+            noted = self.observation.values.get("basis")
+            basis |= noted if isinstance(noted, int) else 0
+        if basis & (ON_PLACEHOLDER | ON_TABLE):
+            level = NOTE
+        if basis & ON_ESTIMATE and level == ERROR:
+            level = WARNING
+        return rule.limited(level)
+
+    # Telling ----------------------------------------------------------------------------------------------------
+
+    def tell(self, level: str, tier: Tier, first: Context, only: str = "") -> Finding:
+        span = self.place(self.check.at, first) or self._somewhere(first)
+        message = self.say(self._parts(tier, first), first)
+        related = []
+        for at, parts in self.check.related:
+            place = self.place(at, first)
+            if place is not None and (place.source is not span.source or place.start != span.start):
+                related.append((self.say(parts, first), place))
+        if self.observation is not None:
+            related += self.observation.related
+        fix = self.observation.fix if self.observation is not None else None
+        run = self.scenarios.run.label if self.scenarios is not None else ""
+        return Finding(
+            self.rule.code, self.rule.name, level, message + only, span, related, fix or self.edit(first), run
+        )
+
+    def _parts(self, tier: Tier, first: Context) -> Parts:
+        if tier.message is not None:
+            return tier.message
+        for when, parts in self.check.messages[:-1]:
+            if when is None or closure(when)(first):
+                return parts
+        return self.check.messages[-1][1]
+
+    def say(self, parts: Parts, first: Context) -> str:
+        return fill(parts, first, self.contexts)
+
+    def place(self, names: tuple[str, ...], context: Context) -> Span | None:
+        """The first of the named things that stands somewhere: a fact's deciding key, a setting, a further place."""
+        budget = context.budget
+        for name in names:
+            if name == "observation":
+                if self.observation is not None:
+                    return self.observation.span
+                continue
+            if budget is None:
+                continue
+            plain = name.removeprefix("settings.")
+            if plain is name:
+                fact = budget.facts.get(name)
+                if fact is not None and fact.key_span is not None:
+                    return fact.key_span
+            setting = budget.run.settings.get(plain)
+            if setting is not None and setting.key_span is not None:
+                return setting.key_span
+            if plain in budget.run.writes:
+                return budget.run.writes[plain]
+        return None
+
+    def _somewhere(self, context: Context) -> Span:
+        if self.observation is not None:
+            return self.observation.span
+        assert context.budget is not None
+        return context.budget.run.span
+
+    def edit(self, context: Context) -> Fix | None:
+        """The rule's own fix: another value for one setting, where it is written as a plain word or number."""
+        if self.check.edit is None or context.budget is None:
+            return None
+        setting, text, title, safe, when = self.check.edit
+        known = context.budget.run.settings.get(setting)
+        if known is None or not known.by_hand or known.span is None or not known.exact:
+            return None
+        if when is not None and not closure(when)(context):
+            return None
+        span = known.span
+        if len(span.text) > 1 and span.text[0] in "\"'" and span.text[-1] == span.text[0]:
+            span = Span(span.source, span.start + 1, span.end - 1)
+        if not _is_written(span.text, known.value):
+            return None
+        new = self.say(text, context)
+        return Fix(self.say(title, context), [Edit(span, new.replace(",", ""))], safe)
+
+    # Pedantry ---------------------------------------------------------------------------------------------------
+
+    def sometimes(self) -> Finding | None:
+        """The finding where it holds in some scenarios, saying in which."""
+        assert self.scenarios is not None
+        holding = []
+        for context in self.contexts():
+            context.touched.clear()
+            tier = self.tier(context)
+            if tier is not None:
+                holding.append((context, tier))
+        if not holding or len(holding) == len(self.contexts()):
+            return None
+        level = min((tier.level for _, tier in holding), key=STRENGTH.__getitem__)
+        context, tier = holding[0]
+        only = self._when([one for one, _ in holding])
+        self._contexts = [one for one, _ in holding]  # the message speaks of these alone
+        return self.tell(self.soften(level, context), tier, context, f" ({only})")
+
+    def _when(self, holding: list[Context]) -> str:
+        scenarios = self.scenarios
+        assert scenarios is not None
+        said = []
+        workers = [context.budget.workers for context in holding if context.budget is not None]
+        counts = sorted({count for count in workers if count is not None})
+        every = sorted({count for count in scenarios.workers if count is not None})
+        if len(every) > 1 and len(counts) < len(every):
+            said.append(_on(counts, every, int(scenarios.run.setting("parallel").number or 1), self._holds))
+        eras = [
+            era
+            for era in scenarios.run.eras
+            if any(context.budget is not None and context.budget.era is era for context in holding)
+        ]
+        if len(eras) < len(scenarios.run.eras):
+            package = next(iter(eras[0].versions), "")
+            said.append(f"{package} {' or '.join(era.label for era in eras)}".strip())
+        return ", ".join(said) or "in some cases"
+
+    def _holds(self, workers: int) -> bool:
+        scenarios = self.scenarios
+        assert scenarios is not None
+        return self.tier(self.context(scenarios.budget(len(scenarios.run.eras) - 1, workers))) is not None
+
+
+def _on(counts: list[int], every: list[int], parallel: int, holds: object) -> str:
+    """ "on 8 or more GPUs", with the exact bound searched between the numbers that were tried."""
+    if counts == every[-len(counts) :]:
+        low, high = every[-len(counts) - 1], counts[0]
+        while high - low > 1 and callable(holds):
+            middle = (low + high) // 2
+            low, high = (low, middle) if holds(middle) else (middle, high)
+        return f"on {high * parallel} or more GPUs"
+    if counts == every[: len(counts)]:
+        low, high = counts[-1], every[len(counts)]
+        while high - low > 1 and callable(holds):
+            middle = (low + high) // 2
+            low, high = (middle, high) if holds(middle) else (low, middle)
+        return "on one GPU" if low * parallel == 1 else f"on at most {low * parallel} GPUs"
+    return f"on {', '.join(str(count * parallel) for count in counts if count <= 64)} GPUs"
+
+
+def _is_written(text: str, value: object) -> bool:
+    """Whether a value stands there as itself, not as a name or a sum."""
+    if isinstance(value, bool) or value is None:
+        return False
+    if isinstance(value, (int, float)):
+        try:
+            return float(text.replace("_", "")) == value
+        except ValueError:
+            return False
+    return text == value
+
+
+def _beside(theirs: Scenarios, budget: Budget, ours: Scenarios | None) -> Budget:
+    """The baseline's scenario that belongs to one of ours: the same unknown number of GPUs, the same era."""
+    era = len(theirs.run.eras) - 1
+    if ours is not None and len(theirs.run.eras) == len(ours.run.eras):
+        era = next((index for index, one in enumerate(ours.run.eras) if one is budget.era), era)
+    if len(theirs.workers) == 1:
+        if ours is None or len(ours.workers) == 1:
+            return theirs.budget(era, theirs.workers[0])
+    elif ours is not None and len(ours.workers) > 1:
+        return theirs.budget(era, budget.workers)
+    return theirs.budget(era, None)  # known on one side only: nothing can be said about the change
