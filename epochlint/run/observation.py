@@ -7,31 +7,59 @@
 | misspelt_key | key, suggestion, consumer, rejected | a key table |
 | unknown_key | key, consumer, rejected | a key table |
 | boolean_trap | key, raw, loaded, consumer | an unquoted yes/no/on/off where a word is expected |
-| misread_number | key, raw, how, loader, setting | 010, 1:30, None, 2,000, 10% in a numeric setting |
+| misread_number | key, raw, how, loader, setting, raises (certainly an error, not a wrong number) | 010, 1:30, None, 2,000, 10% in a numeric setting |
+| bad_comment | reason | a comment to epochlint that cannot be read |
 | comment_cuts_command | lost | a comment or blank line in a continued launch |
 | impossible_value | key, value, reason | a reader (the rule also looks at settings itself) |
 | unreadable | reason, kind | a document |
 | rejected | reason, consumer | a combination that the trainer's own validation refuses |
 | renamed | package, old, new, gone_in, same_meaning, consumer | a key table and the possible versions |
+| schedule_longer | reason | a trainer whose schedule is built for more steps than it runs |
 | two_warmups | wins, outcome ("steps win", "ratio wins", "rejected") | a trainer |
 | warmup_unit | value, key, reads_as, outcome ("rejected", "one step", "a share", "nothing") | a trainer |
+| schedule_length | key, value, reason | a trainer with a decay length of its own |
 | batch_not_divisible | reason | a trainer whose global batch must split evenly |
 | batch_size_unused | written, used | Axolotl |
 | batch_stated | stated, text | a comment |
 | gpu_counts_disagree | counts | a launch |
 | data_parallel | gpus | a plain `python` on several visible devices |
+| scheduler_per_process | reason | an accelerate loop |
+| min_rate | reason, raises (the trainer refuses it) | a schedule with a minimum |
+| rate_scaled | factor, reason | a recipe that multiplies the written rate |
 | evaluation_off | reason | validation data without a cadence |
-| evaluation_without_data | | a cadence without validation data |
+| evaluation_never | key, reason | a cadence that is written and never comes due, however long the run |
+| evaluation_without_data | reason | a cadence without validation data |
 | split_swallows | split, rows | a validation split |
 | split_one | value | a validation split of 1 |
 | best_model | reason, key | a best model that cannot be chosen |
+| best_cadence | reason | save and evaluation steps that do not fit each other |
 | dead_cadence | key, strategy | a cadence whose strategy ignores it |
 | early_stopping_ignored | reason | a trainer that has none |
 | metric_missing | metric | nothing computes the metric |
-| deepspeed_batch, deepspeed_differs, deepspeed_text, deepspeed_schedule | key, theirs, ours, reason | DeepSpeed beside a run |
+| deepspeed_batch | key, theirs, ours, reason | a DeepSpeed file, alone or beside a run |
+| deepspeed_differs | key, theirs, ours, setting | DeepSpeed beside a run |
+| deepspeed_text | key, theirs | a DeepSpeed file |
+| deepspeed_schedule | key, theirs, ours, warmup_type | DeepSpeed beside a run |
 | generations_do_not_divide, too_few_generations | reason | preference and reinforcement tuning |
-| provider_type, provider_unknown, provider_range, provider_retired, provider_lines, provider_early_stop | key, value, reason, ... | a provider's request |
-| data_* | path, count, lines | the training data |
+| packed_nothing | reason, rows | packing of counted data |
+| packed_evaluation | reason, rows | packing of validation data |
+| length_truncates | limit, count, records | a default length and counted data |
+| provider_type | key, value, reason | a provider's request |
+| provider_unknown | key, suggestion, reason, rejected (the service refuses it) | a provider's request |
+| provider_range | key, value, reason, documented (only the documentation says so) | a provider's request |
+| provider_retired | key, reason | a provider's request |
+| provider_lines | count, least, most, reason | a provider's request |
+| provider_early_stop | reason | a provider's request |
+| provider_auto | key, reason | a provider's request |
+| resume_differs | key, theirs, ours | a checkpoint beside a run |
+| data_messages_counted | declared, messages, records, what (who declared it) | a comment, an assumption |
+| data_expanded | rows, records | data of which one row becomes several records |
+| data_repeated | records, unique | training data |
+| data_leak | shared, validation | training and validation data |
+| data_invalid | line, reason, consumer | training data |
+| data_too_long | count, records, limit, outcome ("dropped", "cut") | training data |
+| data_capped | cap, rows | training data |
+| data_without_target | line, count, reason | training data |
 
 An observation may hold only in some versions: `package`, `since` and `until` among its values bound them (`since` <=
 version < `until`); the engine drops it where no possible version is meant, and asks for all of them otherwise.

@@ -26,8 +26,16 @@ numbers, shares are fractions of one, rates are what the optimizer is given.
 | load_best, metric_for_best, early_stopping_patience, save_total_limit | |
 | method, tuning | words of DESIGN: sft, dpo, ...; full, lora, qlora, prefix, ... |
 | beta, num_generations, loss_type | preference and reinforcement tuning |
+| steps_per_generation | micro-batches that one generation of completions is used for (TRL) |
 | lora_rank, optimizer, model, sequence_length | |
 | language_model | False where the run is certainly no language model's |
+| batch_unknown | True where steps cannot come of rows: token batches, a batch found by trial |
+| auto_batch | True where the batch is searched for until it fits into memory |
+| stop_epochs | passes after which the run stops while its schedule goes on (ms-swift's max_epochs) |
+| sample_cap | at most so many rows (of each source) are used |
+| declared_records | a number of records that somebody declared and a count has overruled |
+| least_records, most_records | lines that a provider accepts |
+| resume_step, resume_per_device_batch, resume_accumulation, resume_gpus | of the checkpoint that is resumed |
 """
 
 from __future__ import annotations
@@ -115,6 +123,7 @@ class Run:
 
     __slots__ = (
         "command",
+        "defaults",
         "eras",
         "label",
         "observations",
@@ -143,6 +152,7 @@ class Run:
         self.label = ""  # tells several runs of one file apart: "cell 3", "learning_rate=1e-5"
         self.command: tuple[str, ...] = ()  # ("trl", "sft"), ("python", "train.py")
         self.settings: dict[str, Known] = {}
+        self.defaults: dict[str, object] = {}  # what a setting is where nobody writes it, also where somebody did
         self.training: list[DataSource] = []
         self.validation: list[DataSource] = []
         self.observations: list[Observation] = []

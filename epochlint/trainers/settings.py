@@ -70,6 +70,12 @@ class Taker:
         node = entry.value
         return entry.key_span if node.span.source.path == entry.key_span.source.path else node.span
 
+    def _usual(self, name: str, default: object) -> None:
+        """Notes the default, also where something is written: writing it out says nothing."""
+        usual = default.value if isinstance(default, Known) and default.exact else default
+        if usual is not None and usual is not MISSING and not isinstance(usual, Known):
+            self.run.defaults[name] = usual
+
     def _absent(self, name: str, default: object) -> Known:
         if name in self.run.settings:
             return self.run.settings[name]
@@ -82,8 +88,11 @@ class Taker:
         self.run.settings[name] = known
         return known
 
-    def number(self, name: str, *keys: str | tuple[str, ...], default: object = None, off: tuple[float, ...] = ()) -> Known:
+    def number(
+        self, name: str, *keys: str | tuple[str, ...], default: object = None, off: tuple[float, ...] = ()
+    ) -> Known:
         """A numeric setting. `off` are the values that mean "not set" (-1 for max_steps): they count as the default."""
+        self._usual(name, default)
         found = self._written(keys)
         if found is None:
             return self._absent(name, default)
@@ -93,7 +102,11 @@ class Taker:
         if isinstance(node, Scalar):
             self.check_number(name, entry, node, value)
         if value is not None and value in off:
-            known = Known(default, origin, key_span=self._place(entry), span=node.span) if default is None else self._absent(name, default)
+            known = (
+                Known(default, origin, key_span=self._place(entry), span=node.span)
+                if default is None
+                else self._absent(name, default)
+            )
         elif value is None:
             known = unknown(self._place(entry), node.span, origin)
         else:
@@ -101,7 +114,9 @@ class Taker:
         self.run.settings[name] = known
         return known
 
-    def whole(self, name: str, *keys: str | tuple[str, ...], default: object = None, off: tuple[float, ...] = ()) -> Known:
+    def whole(
+        self, name: str, *keys: str | tuple[str, ...], default: object = None, off: tuple[float, ...] = ()
+    ) -> Known:
         """A count: like `number`, a whole float becomes an int."""
         known = self.number(name, *keys, default=default, off=off)
         value = known.value
@@ -109,8 +124,11 @@ class Taker:
             known.value = int(value)
         return known
 
-    def word(self, name: str, *keys: str | tuple[str, ...], default: object = None, words: Mapping[str, str] | None = None) -> Known:
+    def word(
+        self, name: str, *keys: str | tuple[str, ...], default: object = None, words: Mapping[str, str] | None = None
+    ) -> Known:
         """A text setting, lower case where `words` maps the trainer's words to the run's."""
+        self._usual(name, default)
         found = self._written(keys)
         if found is None:
             return self._absent(name, default)
@@ -128,6 +146,7 @@ class Taker:
 
     def flag(self, name: str, *keys: str | tuple[str, ...], default: object = False) -> Known:
         """A yes-or-no setting."""
+        self._usual(name, default)
         found = self._written(keys)
         if found is None:
             return self._absent(name, default)
@@ -151,7 +170,15 @@ class Taker:
         """Notes what this loader makes of a number."""
         wrong = misread(node)
         if wrong is not None:
-            self.observe("misread_number", self._place(entry), key=entry.key, raw=node.raw, how=wrong, loader=self.loader.name, setting=name)
+            self.observe(
+                "misread_number",
+                self._place(entry),
+                key=entry.key,
+                raw=node.raw,
+                how=wrong,
+                loader=self.loader.name,
+                setting=name,
+            )
         elif value is not None and isinstance(node.value, str) and not self.loader.converts_text:
             fix = None
             if node.plain:
