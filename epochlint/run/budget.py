@@ -216,6 +216,7 @@ class Budget:
         self.warmup = warmup = counting.warmup(self.get)
         if warmup is None:
             return
+        facts["warmup_in_steps"] = Known(warmup.share is None)
         place = self.get(warmup.key).key_span if warmup.key else None
         if total.number is not None and warmup.of_natural and natural.number is None:
             least = warmup.steps(int(total.number), int(natural.low or 0))
