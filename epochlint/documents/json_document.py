@@ -13,6 +13,7 @@ from json.decoder import scanstring  # type: ignore[attr-defined]
 
 from epochlint.documents.document import Document, Entry, Mapping, Node, Problem, Scalar, Sequence
 from epochlint.documents.scalars import number_word
+from epochlint.documents.templates import REASON, is_template
 from epochlint.source import Source, Span
 
 # Configs and notebooks are far below; what is above is data.
@@ -29,7 +30,6 @@ _TOKEN = re.compile(
 )
 _STRING_OR_COMMENT = re.compile(r'"[^"\\\n]*(?:\\.[^"\\\n]*)*"|//[^\n\r]*|#[^\n\r]*|/\*.*?\*/', re.DOTALL)
 _STRING_OR_COMMA = re.compile(r'"[^"\\\n]*(?:\\.[^"\\\n]*)*"|,(?=\s*[\]}])', re.DOTALL)
-_TEMPLATE = re.compile(r"\{\{|\{%|<%|\$\{\{|[:\[,]\s*<[A-Za-z][A-Za-z0-9 _-]*>|[:\[,]\s*\$\{?[A-Za-z_]")
 
 
 def read(source: Source) -> Document:
@@ -123,7 +123,6 @@ def _relaxed(document: Document, error: json.JSONDecodeError) -> Document:
     source = document.source
     text = source.text
     cleared = _STRING_OR_COMMENT.sub(_blank, text)
-    commented = cleared != text
     cleared = _STRING_OR_COMMA.sub(_blank, cleared)
     jsonc = source.path.endswith(".jsonc")
     at = _position(text, error)
@@ -137,14 +136,26 @@ def _relaxed(document: Document, error: json.JSONDecodeError) -> Document:
         else:
             document.roots.append(_tree(source, cleared))
             if not jsonc:
-                reason = "a comment, which JSON does not have" if commented else "a ',' behind the last value"
                 first = next((i for i, (a, b) in enumerate(zip(text, cleared, strict=True)) if a != b), at)
+                comma = text[first] == ","
+                reason = "a ',' behind the last value" if comma else "a comment, which JSON does not have"
                 _refused(document, "relaxed", reason, first, first + 1)
             return document
-    if _TEMPLATE.search(text):
-        return _refused(document, "template", "a template: its placeholders are filled in by another program", at, at)
+    if error.msg.startswith("Extra data") and _is_lines(text):
+        return _refused(document, "lines", "JSON Lines, which is data and no config", at, at)
+    if is_template(text, at, quotes_matter=True):
+        return _refused(document, "template", REASON, at, at)
     reason = _reason(cleared, at, error)
     return _refused(document, "syntax", reason, at, min(at + 1, len(text)))
+
+
+def _is_lines(text: str) -> bool:
+    """Whether the first lines are a JSON object or list each."""
+    lines = [line for line in text[:200_000].splitlines() if line.strip()][:3]
+    try:
+        return len(lines) > 1 and all(isinstance(json.loads(line), (dict, list)) for line in lines[:2])
+    except (ValueError, RecursionError):
+        return False
 
 
 def _position(text: str, error: json.JSONDecodeError) -> int:
@@ -153,7 +164,7 @@ def _position(text: str, error: json.JSONDecodeError) -> int:
 
 
 def _reason(text: str, at: int, error: json.JSONDecodeError) -> str:
-    said, there = error.msg, text[at : at + 1]
+    said, there = error.msg, text[at : at + 1].strip()
     if not text.strip():
         return "the file is empty"
     if said.startswith("Expecting ',' delimiter"):

@@ -11,11 +11,11 @@ import re
 import tomli
 
 from epochlint.documents.document import Document, Entry, Mapping, Node, Problem, Scalar, Sequence
+from epochlint.documents.templates import REASON, is_template
 from epochlint.source import Source, Span
 
 LARGEST = 2_000_000
 
-_TEMPLATE = re.compile(r"\{\{|\{%|<%|=\s*<[A-Za-z][A-Za-z0-9 _-]*>")
 _GAP = re.compile(r"(?:[ \t\r\n]|#[^\n]*)*")
 _BLANK = re.compile(r"[ \t]*")
 _KEY = re.compile(r"""[ \t]*("(?:[^"\\\n]|\\.)*"|'[^'\n]*'|[^\s.=\[\]"'#]+)[ \t]*""")
@@ -323,6 +323,6 @@ def _problem(source: Source, error: tomli.TOMLDecodeError) -> Problem:
     if at >= len(text.rstrip()):
         at = len(text.rstrip())
     span = Span(source, at, min(at + 1, len(text)))
-    if _TEMPLATE.search(text):
-        return Problem("template", "a template: its placeholders are filled in by another program", span)
+    if is_template(text, at, quotes_matter=True):
+        return Problem("template", REASON, span)
     return Problem("syntax", reason, span)

@@ -14,6 +14,7 @@ from yaml.nodes import MappingNode, ScalarNode
 
 from epochlint.documents.document import Document, Entry, Mapping, Node, Problem, Scalar, Sequence, Unresolved
 from epochlint.documents.scalars import date, float11, int11, yaml11
+from epochlint.documents.templates import REASON, is_template
 from epochlint.source import Source, Span
 
 TYPE_CHECKING = False
@@ -55,9 +56,6 @@ _ALIAS = re.compile(r"\s*:?\s*\*[^\s,\[\]{}]+")
 _SPACE = " \t\r\n"
 _NO_BLANK = re.compile(r"[\w.-]+:[^\s:/]")
 
-# A directive on a line of its own makes a text a template; so does any placeholder where the parser stumbles.
-_DIRECTIVE = re.compile(r"^\s*(?:- +)?(?:\{\{|\{%)", re.MULTILINE)
-_PLACEHOLDER = re.compile(r"\{\{|\{%|<%|\[%|(?<![<\w])<[A-Za-z][A-Za-z0-9_ -]*>")
 _UNPRINTABLE = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
@@ -392,8 +390,8 @@ def _problem(source: Source, error: YAMLError) -> Problem:
     span = Span(source, at, min(at + 1, len(text)))
     if "nesting" in said or "nesting" in context:
         return Problem("too-deep", "nested too deeply", span)
-    if _is_template(text, at):
-        return Problem("template", "a template: its placeholders are filled in by another program", span)
+    if is_template(text, at, quotes_matter=False):
+        return Problem("template", REASON, span)
     if "expected ':'" in said and _NO_BLANK.match(text, at):
         return Problem("syntax", "a blank is missing behind the ':'", span)
     if text[at : at + 1] == "\t":
@@ -404,15 +402,6 @@ def _problem(source: Source, error: YAMLError) -> Problem:
     if reason is None:
         reason = next((ours for theirs, ours in _REASONS if theirs in context), said)
     return Problem("syntax", reason, span)
-
-
-def _is_template(text: str, at: int) -> bool:
-    if _DIRECTIVE.search(text):
-        return True
-    # The line of the error and the one above: the parser often stumbles behind the cause.
-    begin = text.rfind("\n", 0, max(0, text.rfind("\n", 0, at))) + 1
-    end = text.find("\n", at)
-    return _PLACEHOLDER.search(text, begin, len(text) if end < 0 else end) is not None
 
 
 def _solid(text: str, at: int) -> int:
