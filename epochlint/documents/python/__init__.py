@@ -22,6 +22,7 @@ from epochlint.documents.python.model import (
     Parser,
     PythonDocument,
     Reference,
+    Symbol,
     Unknown,
 )
 from epochlint.documents.python.prefilter import may_train
@@ -49,6 +50,7 @@ __all__ = [
     "Parser",
     "PythonDocument",
     "Reference",
+    "Symbol",
     "Unknown",
     "may_train",
     "read",

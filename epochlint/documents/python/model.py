@@ -58,6 +58,22 @@ class Choice(Unknown):
         self.options = options
 
 
+class Symbol(Unresolved):
+    """A function, class or constant passed by name: `compute_metrics`, `torch.bfloat16`.
+
+    `origin` is dotted through the imports; a name defined in the file stands alone.
+    """
+
+    __slots__ = ("origin",)
+
+    def __init__(self, span: Span, origin: str) -> None:
+        super().__init__(span, origin)
+        self.origin = origin
+
+    def __repr__(self) -> str:
+        return f"Symbol({self.origin!r})"
+
+
 class Call:
     """One place where the program calls something.
 

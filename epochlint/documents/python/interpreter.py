@@ -1,0 +1,788 @@
+"""Reads a script's statements in the order in which they would run, keeping what each name holds.
+
+An abstract interpreter: a value is known or it is `Unknown`; where a branch cannot be decided both are read and what
+they leave in a name is joined; what a loop changes is unknown. Nothing of the script is executed.
+"""
+
+from __future__ import annotations
+
+import ast
+
+from epochlint.documents.document import Entry, Mapping, Node, Scalar, Unresolved
+from epochlint.documents.python import calls, classes, datasets, expressions
+from epochlint.documents.python.model import Choice, DatasetNode, Parsed, Reference, Unknown
+from epochlint.documents.python.values import (
+    BRANCH,
+    DEAD,
+    HANDLER,
+    LOOP,
+    Class,
+    Decorator,
+    Function,
+    Guard,
+    Imported,
+    Instance,
+    Items,
+    Scope,
+    Table,
+    covers,
+    elements,
+    join,
+    rests_on_default,
+    same,
+    truth,
+)
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from typing import Any
+
+    from epochlint.documents.document import Document
+    from epochlint.documents.python.calls import Kept
+    from epochlint.documents.python.model import Call, Load, Parser
+    from epochlint.documents.python.syntax import Locator
+    from epochlint.documents.python.values import ParserValue, Site
+    from epochlint.source import Span
+
+# How a block of statements ends.
+NORMAL, CONTINUE, BREAK, RETURN, RAISE = range(5)
+
+# Nodes that may be looked at for one script. A long script (2,000 lines) takes 40,000.
+BUDGET = 400_000
+
+
+# Blocks under these are meant to fail: `with pytest.raises(ValueError)`.
+_EXPECT_FAILURE = ("raises", "assertRaises", "suppress")
+
+
+class BudgetError(Exception):
+    """The script asks for more work than it is worth."""
+
+
+class Frame:
+    """A function whose body is being read."""
+
+    __slots__ = ("function", "name", "returns")
+
+    def __init__(self, name: str, function: Function | None) -> None:
+        self.name = name
+        self.function = function
+        self.returns: list[Node] = []
+
+
+class Interpreter:
+    """The state of reading one script; `calls`, `parsers` and `loads` are its result."""
+
+    def __init__(
+        self,
+        at: Locator,
+        load: Callable[[str], Document | None] | None,
+        flags: Mapping | None,
+        environment: dict[str, str] | None,
+    ) -> None:
+        self.at = at
+        self.load = load
+        self.flags = flags
+        self.environment = environment if environment is not None else {}
+        self.module = Scope("module", None)
+        self.scope = self.module
+        self.guard: Guard | None = None
+        self.frame = Frame("", None)
+        self.depth = 0
+        self.steps = BUDGET
+        self.calls: list[Kept] = []
+        # id of a call -> the guard under which it was made.
+        self.guard_of: dict[int, Guard | None] = {}
+        self.references: list[Reference] = []
+        self.parsers: list[Parser] = []
+        self.loads: list[Load] = []
+        self.loaded: dict[str, Document | None] = {}
+        self.imports: dict[str, str] = {}
+        self.stars: list[str] = []
+        self.set_variables = Table(at.source.span(0, 0), [], None)
+        self.functions: list[Function] = []
+        self.classes: list[Class] = []
+        # id of a function's syntax node -> how often it has been read; ids of those being read now.
+        self.passes: dict[int, int] = {}
+        self.active: set[int] = set()
+        self.instances: dict[int, list[Instance]] = {}
+        self.flag_store: ParserValue | None = None
+        # id of a parser's record -> the parser, for what its results hold.
+        self.parsed_by: dict[int, ParserValue] = {}
+        self._assigned: dict[int, dict[str, int]] = {}
+        self._generators: dict[int, bool] = {}
+        self._loads: set[tuple[int, int, str, object]] = set()
+
+    # --- Work done ----------------------------------------------------------------------------------------------------
+
+    def spend(self) -> None:
+        self.steps -= 1
+        if self.steps < 0:
+            raise BudgetError
+
+    def unknown(self, node: ast.expr | ast.stmt, reason: str, names: frozenset[str] = frozenset()) -> Unknown:
+        return Unknown(self.at.span(node), reason, names)
+
+    def eval(self, node: ast.expr) -> Node:
+        self.spend()
+        return expressions.evaluate(self, node)
+
+    # --- Names --------------------------------------------------------------------------------------------------------
+
+    def lookup(self, name: str) -> Node | None:
+        scope: Scope | None = self.scope
+        while scope is not None:
+            if scope.kind != "class" or scope is self.scope:
+                outer = scope.outer.get(name)
+                found = (outer or scope).names.get(name)
+                if found is not None:
+                    return found
+            scope = scope.parent
+        return None
+
+    def bind(self, name: str, value: Node) -> None:
+        outer = self.scope.outer.get(name)
+        if outer is None:
+            self.scope.names[name] = value
+            return
+        old = outer.names.get(name)
+        if self.guard is None or old is None:
+            outer.names[name] = value
+        elif self.guard.kind != DEAD:
+            outer.names[name] = join(old, value, "it is set in a function")
+
+    # --- Blocks and branches ------------------------------------------------------------------------------------------
+
+    def block(self, body: Iterable[ast.stmt]) -> int:
+        for statement in body:
+            self.spend()
+            flow = _STATEMENTS.get(type(statement), _skip)(self, statement)
+            if flow != NORMAL:
+                return flow
+        return NORMAL
+
+    def alternatives(self, bodies: list[Callable[[], int]], kind: str = BRANCH) -> int:
+        """Read each of several pieces from the same state; one of them runs. Names are joined afterwards."""
+        before, guard = self.scope.names, self.guard
+        ends: list[dict[str, Node]] = []
+        flows: list[int] = []
+        for body in bodies:
+            self.scope.names = dict(before)
+            self.guard = Guard(guard, kind)
+            flows.append(body())
+            if flows[-1] == NORMAL:
+                ends.append(self.scope.names)
+        self.guard = guard
+        if not ends:
+            self.scope.names = before
+            return min(flows)
+        self.scope.names = join_names(ends)
+        return NORMAL
+
+    def dead(self, body: Callable[[], int]) -> None:
+        """Read a piece that a default excludes, for the calls in it; it leaves no trace in the state."""
+        before, guard, returns = self.scope.names, self.guard, len(self.frame.returns)
+        self.scope.names = dict(before)
+        self.guard = Guard(guard, DEAD)
+        body()
+        self.scope.names, self.guard = before, guard
+        del self.frame.returns[returns:]
+
+    def strength(self, owner: Guard | None) -> str:
+        """How a change to an object made under `owner` counts here: "strong", "weak" (perhaps), "none"."""
+        guard, weak = self.guard, False
+        while not covers(guard, owner):
+            if guard is None:
+                break
+            if guard.kind == DEAD:
+                return "none"
+            weak = True
+            guard = guard.parent
+        return "weak" if weak else "strong"
+
+    def is_guarded(self) -> bool:
+        guard = self.guard
+        while guard is not None:
+            if guard.kind in (BRANCH, HANDLER, DEAD):
+                return True
+            guard = guard.parent
+        return False
+
+    # --- Changing objects ---------------------------------------------------------------------------------------------
+
+    def put(self, table: Table, key: str, key_span: Span, value: Node) -> None:
+        strength = self.strength(table.guard)
+        if strength == "none":
+            return
+        old = table.last.get(key)
+        if strength == "weak" and not (old is not None and same(old.value, value)):
+            joined = join(old.value, value, "it is set under a condition") if old is not None else None
+            value = joined or Unknown(value.span, "it is set under a condition")
+        table.put(key, key_span, value)
+
+    def forget(self, value: Node, reason: str) -> None:
+        """Anything in an object may have been changed."""
+        if isinstance(value, Table):
+            value.forget(reason)
+        elif isinstance(value, Items):
+            value.items, value.unknown = [], True
+        elif isinstance(value, Instance):
+            value.attributes.forget(reason)
+        elif isinstance(value, Choice):
+            for option in value.options:
+                self.forget(option, reason)
+
+    def forget_call(self, reference: Reference, reason: str) -> None:
+        """Any attribute of a call's result may have been set."""
+        made = reference.call
+        if not reference.attribute and made.name[:1].isupper() and self.strength(self.guard_of.get(id(made))) != "none":
+            arguments = made.arguments
+            entries = [Entry(e.key, e.key_span, Unknown(e.value.span, reason)) for e in arguments.last.values()]
+            made.arguments = Mapping(arguments.span, entries, open_ended=True)
+
+    def set_attribute(self, base: Node, name: str, name_span: Span, value: Node) -> None:
+        if isinstance(base, Instance):
+            self.put(base.attributes, name, name_span, value)
+        elif isinstance(base, Table):
+            self.put(base, name, name_span, value)
+        elif isinstance(base, Class):
+            base.members[name] = (
+                value if self.strength(None) == "strong" else Unknown(value.span, "it is set under a condition")
+            )
+        elif isinstance(base, Reference) and not base.attribute:
+            calls.override(self, base.call, name, name_span, value)
+        elif isinstance(base, Parsed):
+            table = base.parser.overrides
+            if isinstance(table, Table):
+                self.put(table, name, name_span, value)
+        elif isinstance(base, Choice):
+            for option in base.options:
+                self.set_attribute(option, name, name_span, Unknown(value.span, "it is set under a condition"))
+
+    def set_item(self, base: Node, key: Node, key_span: Span, value: Node) -> None:
+        if isinstance(base, Imported) and base.origin == "os.environ":
+            if isinstance(key, Scalar):
+                self.put(self.set_variables, str(key.value), key_span, value)
+        elif isinstance(base, Table):
+            if isinstance(key, Scalar):
+                self.put(base, str(key.value), key_span, value)
+            elif self.strength(base.guard) != "none":
+                base.forget("a key that is not known here is set")
+        elif isinstance(base, Items):
+            if (
+                isinstance(key, Scalar)
+                and isinstance(key.value, int)
+                and -len(base.items) <= key.value < len(base.items)
+            ):
+                if self.strength(base.guard) == "strong":
+                    base.items[key.value] = value
+                elif self.strength(base.guard) == "weak":
+                    base.items[key.value] = Unknown(value.span, "it is set under a condition")
+            else:
+                self.forget(base, "an item is set")
+        elif isinstance(base, Instance):
+            base.attributes.open_ended = True
+        elif isinstance(base, Choice):
+            for option in base.options:
+                self.forget(option, "it is set under a condition")
+
+    # --- Assignment ---------------------------------------------------------------------------------------------------
+
+    def assign(self, target: ast.expr, value: Node) -> None:
+        self.spend()
+        if isinstance(target, ast.Name):
+            self.bind(target.id, value)
+        elif isinstance(target, (ast.Tuple, ast.List)):
+            self._unpack(target.elts, value)
+        elif isinstance(target, ast.Attribute):
+            self.set_attribute(self.eval(target.value), target.attr, self.at.last_part(target), value)
+        elif isinstance(target, ast.Subscript):
+            base = self.eval(target.value)
+            key = self.eval(target.slice)
+            self.set_item(base, key, self.at.span(target.slice), value)
+        elif isinstance(target, ast.Starred):
+            self.assign(target.value, value)
+
+    def _unpack(self, targets: list[ast.expr], value: Node) -> None:
+        items = elements(value)
+        if isinstance(value, DatasetNode):
+            items = datasets.unpacked(value, len(targets))
+        star = next((i for i, target in enumerate(targets) if isinstance(target, ast.Starred)), None)
+        if items is not None and star is None and len(items) == len(targets):
+            for target, item in zip(targets, items, strict=True):
+                self.assign(target, item)
+            return
+        if items is not None and star is not None and len(items) >= len(targets) - 1:
+            after = len(targets) - star - 1
+            parts: list[Node] = list(items[:star])
+            parts.append(Items(value.span, list(items[star : len(items) - after]), self.guard))
+            parts.extend(items[len(items) - after :])
+            for target, item in zip(targets, parts, strict=True):
+                self.assign(target, item)
+            return
+        for index, target in enumerate(targets):
+            if isinstance(value, Reference):
+                self.assign(target, self.refer(value.span, value.call, f"{value.attribute}[{index}]"))
+            else:
+                self.assign(target, self.unknown(target, "it is unpacked from a value that is not known"))
+
+    def refer(self, span: Span, call: Call, attribute: str = "") -> Reference:
+        reference = Reference(span, call, attribute)
+        self.references.append(reference)
+        return reference
+
+    def defaults(self, arguments: ast.arguments) -> dict[str, Node]:
+        """The defaults of a function's parameters, as they are where it is defined."""
+        found: dict[str, Node] = {}
+        positional = [*arguments.posonlyargs, *arguments.args]
+        if arguments.defaults:
+            for parameter, default in zip(positional[-len(arguments.defaults) :], arguments.defaults, strict=True):
+                found[parameter.arg] = self.eval(default)
+        for parameter, given in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True):
+            if given is not None:
+                found[parameter.arg] = self.eval(given)
+        return found
+
+    def remember(self, site: Site, made: Call) -> None:
+        key = id(site.node) if site.node is not None else id(made)
+        self.calls.append(calls.Kept(key, made, calls.is_dead(self.guard)))
+        self.guard_of[id(made)] = self.guard
+
+    def remember_load(self, path: Node, via: str, span: Span) -> bool:
+        """False where this place has been noted with the same path before."""
+        key = (id(span.source), span.start, via, getattr(path, "value", None))
+        if key in self._loads:
+            return False
+        self._loads.add(key)
+        return True
+
+    def body(self, function: Function, node: ast.FunctionDef | ast.AsyncFunctionDef, site: Site) -> Node:
+        """Read a function's statements; what it returns."""
+        self.frame = frame = Frame(function.name, function)
+        flow = self.block(node.body)
+        if self.is_generator(node):
+            return Unknown(site.whole, f"the result of {function.name}()")
+        returns = frame.returns
+        if flow == NORMAL:
+            returns.append(Scalar(site.whole, "None", None))
+        if not returns:
+            return Unknown(site.whole, f"{function.name}() does not return")
+        result = returns[0]
+        for other in returns[1:]:
+            result = join(result, other)
+        return result
+
+    def is_generator(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+        found = self._generators.get(id(node))
+        if found is None:
+            found = False
+            waiting: list[ast.AST] = list(node.body)
+            while waiting and not found:
+                self.spend()
+                current = waiting.pop()
+                found = isinstance(current, (ast.Yield, ast.YieldFrom))
+                if not isinstance(current, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)):
+                    waiting.extend(ast.iter_child_nodes(current))
+            self._generators[id(node)] = found
+        return found
+
+    # --- For the modules below ----------------------------------------------------------------------------------------
+
+    def call(self, callee: Node, site: Site) -> Node:
+        return calls.call(self, callee, site)
+
+    def read_function(self, function: Function) -> Node:
+        """Read a function that nothing calls."""
+        return calls.invoke(self, function, calls.empty_site(self, function), uncalled=True)
+
+    def record(self, site: Site, name: str, origin: str, **options: Any) -> Reference:
+        return calls.record(self, site, name, origin, **options)
+
+    def attribute(self, base: Node, name: str, span: Span) -> Node:
+        return expressions.attribute(self, base, name, span)
+
+    def item(self, base: Node, key: Node, span: Span) -> Node:
+        return expressions.item(self, base, key, span)
+
+    def assigned_in(self, node: ast.stmt) -> dict[str, int]:
+        """The names that a statement binds, with the number of places that do."""
+        found = self._assigned.get(id(node))
+        if found is None:
+            found = {}
+            waiting: list[ast.AST] = [node]
+            while waiting:
+                current = waiting.pop()
+                self.spend()
+                name = ""
+                if isinstance(current, ast.Name) and isinstance(current.ctx, (ast.Store, ast.Del)):
+                    name = current.id
+                elif isinstance(current, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+                    name = current.name
+                elif isinstance(current, ast.alias):
+                    name = current.asname or current.name.partition(".")[0]
+                if name:
+                    found[name] = found.get(name, 0) + 1
+                if not isinstance(current, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)):
+                    waiting.extend(ast.iter_child_nodes(current))
+            self._assigned[id(node)] = found
+        return found
+
+
+def join_names(ends: list[dict[str, Node]]) -> dict[str, Node]:
+    """What names hold after one of several pieces has run; a name that some of them leave unbound keeps its value."""
+    merged = ends[0]
+    for names in ends[1:]:
+        for name, value in names.items():
+            old = merged.get(name)
+            if old is None:
+                merged[name] = value
+            elif old is not value:
+                merged[name] = join(old, value)
+    return merged
+
+
+# --- Statements -------------------------------------------------------------------------------------------------------
+
+
+def _skip(it: Interpreter, node: ast.stmt) -> int:
+    return NORMAL
+
+
+def _expression(it: Interpreter, node: ast.Expr) -> int:
+    value = node.value
+    if isinstance(value, ast.Constant):
+        return NORMAL
+    result = it.eval(value)
+    if isinstance(value, ast.Call) and isinstance(result, Unresolved) and result.reason == "exit":
+        return RAISE
+    return NORMAL
+
+
+def _assign(it: Interpreter, node: ast.Assign) -> int:
+    value = it.eval(node.value)
+    target = node.targets[-1]
+    if isinstance(target, (ast.Name, ast.Attribute)):
+        calls.name_target(it, node.value, it.at.text(target))
+    for target in node.targets:
+        it.assign(target, value)
+    return NORMAL
+
+
+def _annotated(it: Interpreter, node: ast.AnnAssign) -> int:
+    if it.scope.kind == "class" and isinstance(node.target, ast.Name):
+        it.scope.names.setdefault("__annotations__", Table(it.at.span(node), [], it.guard))
+        fields = it.scope.names["__annotations__"]
+        if isinstance(fields, Table):
+            text = it.at.text(node.annotation)
+            span = it.at.span(node.target)
+            fields.put(node.target.id, span, Scalar(span, text, text))
+    if node.value is not None:
+        value = it.eval(node.value)
+        if isinstance(node.target, (ast.Name, ast.Attribute)):
+            calls.name_target(it, node.value, it.at.text(node.target))
+        it.assign(node.target, value)
+    return NORMAL
+
+
+def _augmented(it: Interpreter, node: ast.AugAssign) -> int:
+    target = node.target
+    loaded: ast.expr
+    if isinstance(target, ast.Name):
+        loaded = ast.copy_location(ast.Name(target.id, ast.Load()), target)
+    elif isinstance(target, ast.Attribute):
+        loaded = ast.copy_location(ast.Attribute(target.value, target.attr, ast.Load()), target)
+    else:
+        loaded = ast.copy_location(ast.Subscript(target.value, target.slice, ast.Load()), target)
+    operation = ast.BinOp(loaded, node.op, node.value)
+    operation.lineno, operation.col_offset = node.lineno, node.col_offset
+    operation.end_lineno, operation.end_col_offset = node.end_lineno, node.end_col_offset
+    it.assign(target, it.eval(operation))
+    return NORMAL
+
+
+def _if(it: Interpreter, node: ast.If) -> int:
+    test = it.eval(node.test)
+    known = truth(test)
+    if known is None:
+        return it.alternatives([lambda: it.block(node.body), lambda: it.block(node.orelse)])
+    live, dead = (node.body, node.orelse) if known else (node.orelse, node.body)
+    if rests_on_default(test) and dead:
+        it.dead(lambda: it.block(dead))
+    return it.block(live)
+
+
+def _loop(it: Interpreter, node: ast.For | ast.AsyncFor | ast.While) -> int:
+    assigned = it.assigned_in(node)
+    before = dict(it.scope.names)
+    rows: DatasetNode | None = None
+    guard = it.guard
+    if isinstance(node, ast.While):
+        for name in assigned:
+            if name in it.scope.names:
+                it.bind(name, it.unknown(node, "it is set in a loop"))
+        test = it.eval(node.test)
+        if truth(test) is False:
+            if rests_on_default(test):
+                it.dead(lambda: it.block(node.body))
+            it.scope.names = before
+            return it.block(node.orelse)
+        it.guard = Guard(guard, LOOP)
+    else:
+        iterable = it.eval(node.iter)
+        rows = datasets.rows_of(it, iterable)
+        for name in assigned:
+            if name in it.scope.names:
+                it.bind(name, it.unknown(node, "it is set in a loop"))
+        it.guard = Guard(guard, LOOP)
+        it.assign(node.target, it.unknown(node.target, "it takes one value after another in a loop"))
+        _forget_in_pairs(it, node, iterable)
+    flow = it.block(node.body)
+    it.guard = guard
+    for name, places in assigned.items():
+        if places > 1 and name in it.scope.names:
+            it.bind(name, it.unknown(node, "it is set in a loop"))
+    it.scope.names = join_names([it.scope.names, before])
+    if rows is not None and isinstance(node, (ast.For, ast.AsyncFor)):
+        datasets.collect_rows(it, node, rows, before)
+    if isinstance(node, ast.While) and isinstance(node.test, ast.Constant) and flow == RETURN:
+        return RETURN
+    return it.block(node.orelse) if node.orelse else NORMAL
+
+
+def _forget_in_pairs(it: Interpreter, node: ast.For | ast.AsyncFor, iterable: Node) -> None:
+    """`for group in parser...`: a loop over objects hands each of them to the body, which may change it."""
+    for item in elements(iterable) or ():
+        if isinstance(item, (Table, Instance)) and not isinstance(node.target, ast.Tuple):
+            it.forget(item, "it is handed to a loop")
+
+
+def _try(it: Interpreter, node: ast.Try) -> int:
+    before = dict(it.scope.names)
+    flow = it.block(node.body)
+    if flow == NORMAL:
+        flow = it.block(node.orelse)
+    tried = it.scope.names
+    imported = {
+        alias.asname or alias.name.partition(".")[0]
+        for statement in node.body
+        if isinstance(statement, (ast.Import, ast.ImportFrom))
+        for alias in statement.names
+    }
+    ends = [tried] if flow == NORMAL else []
+    flows = [flow]
+    guard = it.guard
+    for handler in node.handlers:
+        # The exception may have come at any point of the body.
+        it.scope.names = join_names([dict(tried), before])
+        it.guard = Guard(guard, HANDLER)
+        if handler.type is not None:
+            it.eval(handler.type)
+        if handler.name:
+            it.scope.names[handler.name] = it.unknown(node, "an exception")
+        ended = it.block(handler.body)
+        flows.append(ended)
+        if ended == NORMAL:
+            names = it.scope.names
+            # What the body imports is what a reader means: the handler is for an environment without it.
+            for name in imported & names.keys() & tried.keys():
+                names[name] = tried[name]
+            ends.append(names)
+    it.guard = guard
+    if ends:
+        it.scope.names = join_names([dict(ends[0]), *ends[1:]])
+        flow = NORMAL
+    else:
+        it.scope.names = tried
+        flow = min(flows)
+    last = it.block(node.finalbody)
+    return last if last != NORMAL else flow
+
+
+def _with(it: Interpreter, node: ast.With | ast.AsyncWith) -> int:
+    expected_to_fail = False
+    for item in node.items:
+        value = it.eval(item.context_expr)
+        if isinstance(item.context_expr, ast.Call) and calls.dotted(item.context_expr.func).endswith(_EXPECT_FAILURE):
+            expected_to_fail = True
+        if item.optional_vars is not None:
+            it.assign(item.optional_vars, value)
+    if expected_to_fail:
+        return it.alternatives([lambda: it.block(node.body), lambda: NORMAL], HANDLER)
+    return it.block(node.body)
+
+
+def _match(it: Interpreter, node: ast.Match) -> int:
+    subject = it.eval(node.subject)
+    bodies: list[Callable[[], int]] = []
+    open_ended = True
+    for case in node.cases:
+        fits = _fits(it, case.pattern, subject) if case.guard is None else None
+        if fits is False and not rests_on_default(subject):
+            continue
+
+        def read(case: ast.match_case = case) -> int:
+            for name in (part for part in ast.walk(case.pattern) if isinstance(part, (ast.MatchAs, ast.MatchStar))):
+                if name.name:
+                    it.scope.names[name.name] = it.unknown(node, "it is bound by a pattern")
+            return it.block(case.body)
+
+        if fits is False:
+            it.dead(read)
+            continue
+        bodies.append(read)
+        if fits is True:
+            open_ended = False
+            break
+    if open_ended:
+        bodies.append(lambda: NORMAL)
+    return bodies[0]() if len(bodies) == 1 else it.alternatives(bodies)
+
+
+def _fits(it: Interpreter, pattern: ast.pattern, subject: Node) -> bool | None:
+    if isinstance(pattern, ast.MatchAs) and pattern.pattern is None:
+        return True
+    if isinstance(pattern, ast.MatchOr):
+        answers = [_fits(it, option, subject) for option in pattern.patterns]
+        return True if True in answers else None if None in answers else False
+    if not isinstance(subject, Scalar):
+        return None
+    if isinstance(pattern, ast.MatchValue):
+        value = it.eval(pattern.value)
+        return value.value == subject.value if isinstance(value, Scalar) else None
+    if isinstance(pattern, ast.MatchSingleton):
+        return subject.value is pattern.value
+    return None
+
+
+def _function(it: Interpreter, node: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
+    decorators = [_decorator(it, decorator) for decorator in node.decorator_list]
+    defaults = it.defaults(node.args)
+    start = it.at.start(node)
+    span = it.at.source.span(start, start)
+    function = Function(span, node.name, node, it.scope, it.at, defaults, decorators)
+    it.functions.append(function)
+    it.bind(node.name, function)
+    return NORMAL
+
+
+def _decorator(it: Interpreter, node: ast.expr) -> Decorator:
+    """A decorator; its arguments are kept, for options of a command line are declared in them."""
+    if isinstance(node, ast.Call):
+        callee = it.eval(node.func)
+        site = calls.site_of(it, node)
+        return Decorator(calls.origin_of(it, node.func, callee), it.at.span(node), callee, site)
+    callee = it.eval(node)
+    return Decorator(calls.origin_of(it, node, callee), it.at.span(node), callee, None)
+
+
+def _class(it: Interpreter, node: ast.ClassDef) -> int:
+    classes.define(it, node, [_decorator(it, decorator) for decorator in node.decorator_list])
+    return NORMAL
+
+
+def _return(it: Interpreter, node: ast.Return) -> int:
+    value: Node
+    if node.value is None:
+        value = Scalar(it.at.span(node), "None", None)
+    else:
+        value = it.eval(node.value)
+    it.frame.returns.append(value)
+    return RETURN
+
+
+def _raise(it: Interpreter, node: ast.Raise) -> int:
+    return RAISE
+
+
+def _break(it: Interpreter, node: ast.Break) -> int:
+    return BREAK
+
+
+def _continue(it: Interpreter, node: ast.Continue) -> int:
+    return CONTINUE
+
+
+def _delete(it: Interpreter, node: ast.Delete) -> int:
+    for target in node.targets:
+        if isinstance(target, ast.Name):
+            it.scope.names.pop(target.id, None)
+        elif isinstance(target, ast.Subscript):
+            base, key = it.eval(target.value), it.eval(target.slice)
+            if isinstance(base, Table) and isinstance(key, Scalar) and it.strength(base.guard) == "strong":
+                base.drop(str(key.value))
+            else:
+                it.forget(base, "an item is deleted")
+    return NORMAL
+
+
+def _global(it: Interpreter, node: ast.Global) -> int:
+    for name in node.names:
+        if it.scope is not it.module:
+            it.scope.outer[name] = it.module
+    return NORMAL
+
+
+def _nonlocal(it: Interpreter, node: ast.Nonlocal) -> int:
+    for name in node.names:
+        scope = it.scope.parent
+        while scope is not None and (scope.kind != "function" or name not in scope.names):
+            scope = scope.parent
+        if scope is not None:
+            it.scope.outer[name] = scope
+    return NORMAL
+
+
+def _import(it: Interpreter, node: ast.Import) -> int:
+    for alias in node.names:
+        name = alias.asname or alias.name.partition(".")[0]
+        origin = alias.name if alias.asname else name
+        it.bind(name, Imported(it.at.span(alias), origin))
+        it.imports.setdefault(name, origin)
+    return NORMAL
+
+
+def _import_from(it: Interpreter, node: ast.ImportFrom) -> int:
+    module = "." * node.level + (node.module or "")
+    if module == "__future__":
+        return NORMAL
+    for alias in node.names:
+        if alias.name == "*":
+            if module not in it.stars:
+                it.stars.append(module)
+            continue
+        origin = module + alias.name if module.endswith(".") else f"{module}.{alias.name}"
+        name = alias.asname or alias.name
+        it.bind(name, Imported(it.at.span(alias), origin))
+        it.imports.setdefault(name, origin)
+    return NORMAL
+
+
+_STATEMENTS: dict[type[ast.stmt], Callable[[Interpreter, ast.stmt], int]] = {
+    ast.Expr: _expression,  # type: ignore[dict-item]
+    ast.Assign: _assign,  # type: ignore[dict-item]
+    ast.AnnAssign: _annotated,  # type: ignore[dict-item]
+    ast.AugAssign: _augmented,  # type: ignore[dict-item]
+    ast.If: _if,  # type: ignore[dict-item]
+    ast.For: _loop,  # type: ignore[dict-item]
+    ast.AsyncFor: _loop,  # type: ignore[dict-item]
+    ast.While: _loop,  # type: ignore[dict-item]
+    ast.Try: _try,  # type: ignore[dict-item]
+    ast.With: _with,  # type: ignore[dict-item]
+    ast.AsyncWith: _with,  # type: ignore[dict-item]
+    ast.Match: _match,  # type: ignore[dict-item]
+    ast.FunctionDef: _function,  # type: ignore[dict-item]
+    ast.AsyncFunctionDef: _function,  # type: ignore[dict-item]
+    ast.ClassDef: _class,  # type: ignore[dict-item]
+    ast.Return: _return,  # type: ignore[dict-item]
+    ast.Raise: _raise,  # type: ignore[dict-item]
+    ast.Break: _break,  # type: ignore[dict-item]
+    ast.Continue: _continue,  # type: ignore[dict-item]
+    ast.Delete: _delete,  # type: ignore[dict-item]
+    ast.Global: _global,  # type: ignore[dict-item]
+    ast.Nonlocal: _nonlocal,  # type: ignore[dict-item]
+    ast.Import: _import,  # type: ignore[dict-item]
+    ast.ImportFrom: _import_from,  # type: ignore[dict-item]
+}
+if hasattr(ast, "TryStar"):
+    _STATEMENTS[ast.TryStar] = _try  # type: ignore[assignment]

@@ -1,0 +1,802 @@
+"""What the standard library's functions and the methods of plain values give: the part that settings are made with."""
+
+from __future__ import annotations
+
+import ast
+import math
+import posixpath
+
+from epochlint.documents.document import Entry, Mapping, Node, Scalar, Sequence, Unresolved
+from epochlint.documents.python.model import Choice, DatasetNode, Derived, Reference, Unknown
+from epochlint.documents.python.values import (
+    NO_NAMES,
+    Contents,
+    Imported,
+    Instance,
+    Items,
+    Method,
+    Partial,
+    PathText,
+    Range,
+    Site,
+    Table,
+    derived,
+    elements,
+    expand,
+    iterated,
+    names_in,
+    number_of,
+    rests_on_default,
+    text_of,
+    truth,
+)
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from epochlint.documents.python.interpreter import Interpreter
+    from epochlint.source import Span
+
+BUILTINS = frozenset(
+    (
+        "abs", "all", "any", "ascii", "bin", "bool", "breakpoint", "bytes", "callable", "chr", "classmethod", "dict",
+        "dir", "divmod", "enumerate", "eval", "exec", "exit", "filter", "float", "format", "frozenset", "getattr",
+        "globals", "hasattr", "hash", "hex", "id", "input", "int", "isinstance", "issubclass", "iter", "len", "list",
+        "locals", "map", "max", "min", "next", "object", "oct", "open", "ord", "pow", "print", "property", "quit",
+        "range", "repr", "reversed", "round", "set", "setattr", "slice", "sorted", "staticmethod", "str", "sum",
+        "super", "tuple", "type", "vars", "zip", "Exception", "ImportError", "ModuleNotFoundError", "KeyError",
+        "ValueError", "TypeError", "FileNotFoundError", "RuntimeError", "KeyboardInterrupt", "AttributeError",
+        "OSError", "IndexError", "NotImplementedError", "StopIteration", "AssertionError", "BaseException",
+        "DeprecationWarning", "UserWarning", "FutureWarning", "TimeoutError", "PermissionError",
+    )
+)  # fmt: skip
+DICT_METHODS = frozenset(
+    ("get", "update", "copy", "items", "keys", "values", "pop", "setdefault", "to_dict", "todict", "merge_with")
+)
+
+# Variables that launchers set: without a launch that is known, a default in the script says nothing about them.
+LAUNCHER_VARIABLES = frozenset(
+    (
+        "WORLD_SIZE", "RANK", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "NODE_RANK", "GROUP_RANK", "NPROC_PER_NODE", "NNODES",
+        "NUM_GPUS", "CUDA_VISIBLE_DEVICES", "SM_NUM_GPUS", "SM_HOSTS", "OMPI_COMM_WORLD_SIZE", "SLURM_NTASKS",
+        "SLURM_NNODES", "SLURM_GPUS_ON_NODE", "SLURM_PROCID", "SLURM_ARRAY_TASK_ID", "SLURM_JOB_NUM_NODES",
+    )
+)  # fmt: skip
+
+# Enumerations of transformers and peft whose members stand for a word; exceptions to "the name in lower case".
+_ENUMERATIONS = frozenset(
+    ("IntervalStrategy", "EvaluationStrategy", "SaveStrategy", "SchedulerType", "OptimizerNames", "HubStrategy")
+)
+_MEMBERS = {"REDUCE_ON_PLATEAU": "reduce_lr_on_plateau", "ADAMW_HF": "adamw_hf"}
+
+# Star imports: which modules people import whole, and the names that are meant.
+_STARS = ("transformers", "trl", "datasets", "peft", "unsloth")
+_STAR_NAMES = {
+    "load_dataset": "datasets", "Dataset": "datasets", "DatasetDict": "datasets", "concatenate_datasets": "datasets",
+    "LoraConfig": "peft", "get_peft_model": "peft", "SFTTrainer": "trl", "SFTConfig": "trl", "DPOTrainer": "trl",
+    "DPOConfig": "trl", "TrlParser": "trl", "TrainingArguments": "transformers", "Trainer": "transformers",
+    "HfArgumentParser": "transformers", "EarlyStoppingCallback": "transformers",
+}  # fmt: skip
+
+
+def star_origin(stars: list[str], name: str) -> str:
+    """Where a name that nothing defines comes from, if a star import can have brought it; empty otherwise."""
+    if not stars:
+        return ""
+    home = _STAR_NAMES.get(name)
+    for module in stars:
+        if home is not None and module.partition(".")[0] == home:
+            return f"{module}.{name}"
+    candidates = [module for module in stars if module.partition(".")[0] in _STARS]
+    if len(stars) == 1 and (candidates or not stars[0].startswith(".")):
+        return f"{stars[0]}.{name}"
+    return f"{candidates[0]}.{name}" if len(candidates) == 1 and len(stars) == 1 else ""
+
+
+def imported_attribute(it: Interpreter, base: Imported, name: str, span: Span) -> Node:
+    origin = f"{base.origin}.{name}"
+    if origin == "math.pi":
+        return derived(span, math.pi)
+    if origin in ("math.inf", "numpy.inf", "sys.maxsize"):
+        return derived(span, math.inf if origin != "sys.maxsize" else 2**63 - 1)
+    owner = base.origin.rpartition(".")[2]
+    if owner in _ENUMERATIONS and name.isupper():
+        word = _MEMBERS.get(name, name.lower())
+        return Derived(span, word, word)
+    if owner == "TaskType" and name.isupper():
+        return Derived(span, name, name)
+    return Imported(span, origin)
+
+
+# --- Environment ------------------------------------------------------------------------------------------------------
+
+
+def variable(it: Interpreter, name: str, default: Node | None, span: Span) -> Node:
+    """An environment variable: as the launch sets it, as the script sets it, or a default that a shell may replace."""
+    entry = it.set_variables.entry(name)
+    if entry is not None:
+        return entry.value
+    if name in it.environment:
+        value = it.environment[name]
+        return Derived(span, value, value, names=frozenset((name,)))
+    if default is None or name in LAUNCHER_VARIABLES:
+        return Unknown(span, f"the environment variable {name} is not known", frozenset((name,)))
+    if isinstance(default, Scalar):
+        return Derived(default.span, default.raw, default.value, names=names_in(default) | {name}, default=True)
+    return default
+
+
+def _environ_get(it: Interpreter, site: Site, origin: str) -> Node | None:
+    name = text_of(site.get("key", 0))
+    if name is None:
+        return Unknown(site.whole, "which environment variable is not known")
+    default = site.get("default", 1)
+    if default is None:
+        default = Scalar(site.whole, "None", None)
+    return variable(it, name, default, site.whole)
+
+
+def _environ_setdefault(it: Interpreter, site: Site, origin: str) -> Node | None:
+    name = text_of(site.get("key", 0))
+    value = site.get("value", 1)
+    if name is None or value is None:
+        return None
+    if name not in it.environment and it.set_variables.entry(name) is None:
+        it.put(it.set_variables, name, site.span, value)
+    return variable(it, name, value, site.whole)
+
+
+def _environ_update(it: Interpreter, site: Site, origin: str) -> Node | None:
+    for value in site.positional:
+        entries, _ = expand(value)
+        for entry in entries:
+            it.put(it.set_variables, entry.key, entry.key_span, entry.value)
+    for entry in site.keywords:
+        it.put(it.set_variables, entry.key, entry.key_span, entry.value)
+    return Unknown(site.whole, "update() returns nothing")
+
+
+# --- Paths ------------------------------------------------------------------------------------------------------------
+
+
+def as_text(value: Node | None) -> str | None:
+    """A text or path that is known."""
+    if isinstance(value, Scalar) and isinstance(value.value, str):
+        return value.value
+    return None
+
+
+def _path(span: Span, text: str, *operands: Node) -> PathText:
+    return PathText(span, text, text, names=names_in(*operands), default=rests_on_default(*operands))
+
+
+def _make_path(it: Interpreter, site: Site, origin: str) -> Node | None:
+    if site.keywords or not site.positional:
+        return _path(site.whole, ".") if not site.positional else None
+    return _join_paths(site.whole, site.positional)
+
+
+def _join_paths(span: Span, parts: list[Node]) -> Node:
+    texts = [as_text(part) for part in parts]
+    if any(text is None for text in texts):
+        unknown = next((part for part in parts if isinstance(part, Unresolved)), None)
+        return Unknown(
+            span, unknown.reason if unknown is not None else "a part of the path is not known", names_in(*parts)
+        )
+    known = [text for text in texts if text is not None]
+    joined = posixpath.join(*known) if known else "."
+    span = parts[0].span if len(parts) == 1 else span
+    return _path(span, posixpath.normpath(joined) if joined else ".", *parts)
+
+
+def _os_join(it: Interpreter, site: Site, origin: str) -> Node | None:
+    if not site.positional or site.open_ended:
+        return None
+    texts = [as_text(part) for part in site.positional]
+    if any(text is None for text in texts):
+        return Unknown(site.whole, "a part of the path is not known", names_in(*site.positional))
+    joined = posixpath.join(*(text for text in texts if text is not None))
+    return derived(site.whole, joined, *site.positional)
+
+
+def _os_path(it: Interpreter, site: Site, origin: str) -> Node | None:
+    text = as_text(site.get("path", 0))
+    if text is None:
+        return Unknown(site.whole, "the path is not known", names_in(*site.positional))
+    name = origin.rpartition(".")[2]
+    if name == "dirname":
+        # Of a file in the working directory: "" says the same as ".", and joins to the bare name.
+        result = ".." if text == "." else posixpath.dirname(text)
+    elif name == "basename":
+        result = posixpath.basename(text)
+    elif name == "splitext":
+        return Items(site.whole, [derived(site.whole, part) for part in posixpath.splitext(text)], it.guard)
+    elif name == "normpath":
+        result = posixpath.normpath(text)
+    elif name == "abspath" and text == "":
+        result = "."
+    else:
+        # abspath, realpath, expanduser, expandvars: the path as written is what can be looked for.
+        if text.startswith("~") or "$" in text:
+            return Unknown(site.whole, "the path depends on the user", names_in(*site.positional))
+        return site.positional[0] if site.positional else None
+    return derived(site.whole, result, *site.positional)
+
+
+def path_attribute(path: PathText, name: str, span: Span) -> Node:
+    text = str(path.value)
+    if name == "parent":
+        if text in (".", "..") or text.endswith("/.."):
+            return _path(span, posixpath.normpath(posixpath.join(text, "..")), path)
+        return _path(span, posixpath.dirname(text) or ".", path)
+    if name == "parents":
+        return Method(span, path, "parents")
+    if name == "name":
+        return derived(span, posixpath.basename(text), path)
+    if name in ("stem", "suffix"):
+        stem, suffix = posixpath.splitext(posixpath.basename(text))
+        return derived(span, stem if name == "stem" else suffix, path)
+    return Method(span, path, name)
+
+
+def path_operation(operation: ast.operator, left: Scalar, right: Scalar, span: Span) -> Node | None:
+    if isinstance(operation, ast.Div) and isinstance(left.value, str) and isinstance(right.value, str):
+        return _join_paths(span, [left, right])
+    return None
+
+
+# --- Builtins ---------------------------------------------------------------------------------------------------------
+
+
+def _cast(it: Interpreter, site: Site, origin: str) -> Node | None:
+    if len(site.positional) != 1 or site.keywords:
+        return None if site.positional else _empty(site, origin)
+    value = site.positional[0]
+    if isinstance(value, Choice):
+        return Unknown(site.whole, value.reason, value.names)
+    if not isinstance(value, Scalar):
+        known = truth(value) if origin == "builtins.bool" else None
+        if known is not None:
+            return derived(site.whole, known, value)
+        reason = value.reason if isinstance(value, Unresolved) else "the value is not known"
+        return Unknown(site.whole, reason, names_in(value))
+    result = cast(origin.rpartition(".")[2], value.value)
+    if result is None:
+        return Unknown(site.whole, f"it is not a value that {origin.rpartition('.')[2]}() takes", names_in(value))
+    # The value still stands where it was written.
+    return Derived(
+        value.span, value.raw, result, names=names_in(value), default=isinstance(value, Derived) and value.default
+    )
+
+
+def _empty(site: Site, origin: str) -> Node:
+    value: object = {"int": 0, "float": 0.0, "bool": False, "str": ""}[origin.rpartition(".")[2]]
+    return derived(site.whole, value)
+
+
+def cast(kind: str, value: object) -> object | None:
+    """`int(value)` and so on; None where that raises."""
+    try:
+        if kind == "int":
+            if isinstance(value, str):
+                return int(value) if len(value) <= 400 else None
+            return int(value) if isinstance(value, (int, float)) else None
+        if kind == "float":
+            return float(value) if isinstance(value, (int, float, str)) else None
+        if kind == "bool":
+            return bool(value)
+        return str(value)
+    except (ValueError, OverflowError):
+        return None
+
+
+def _numeric(it: Interpreter, site: Site, origin: str) -> Node | None:
+    """round, abs, min, max, sum, pow, divmod, math.ceil, ..."""
+    name = origin.rpartition(".")[2]
+    operands = site.positional
+    if len(operands) == 1 and name in ("min", "max", "sum"):
+        listed = iterated(operands[0])
+        if listed is None:
+            return Unknown(site.whole, "the numbers are not known", names_in(*operands))
+        operands = listed
+    names = names_in(*operands) | _argument_names(site)
+    if site.open_ended or site.keywords:
+        return Unknown(site.whole, f"the result of {name}()", names)
+    numbers: list[int | float] = []
+    for operand in operands:
+        number = number_of(operand)
+        if number is None and isinstance(operand, Scalar) and isinstance(operand.value, bool):
+            number = int(operand.value)
+        if number is None:
+            if name == "round" and isinstance(operand, Scalar) and operand.value is None:
+                continue
+            reason = operand.reason if isinstance(operand, Unresolved) else "a number is not known"
+            return Unknown(site.whole, reason, names)
+        numbers.append(number)
+    try:
+        value = _NUMERIC[name](*numbers) if name not in ("min", "max", "sum") else _NUMERIC[name](numbers)
+    except (ArithmeticError, ValueError, TypeError):
+        return Unknown(site.whole, f"{name}() fails", names)
+    if isinstance(value, int) and value.bit_length() > 4096:
+        return Unknown(site.whole, "the number is too large", names)
+    return derived(site.whole, value, *operands, names=names)
+
+
+def _argument_names(site: Site) -> frozenset[str]:
+    if site.node is None:
+        return NO_NAMES
+    found = [
+        part.id if isinstance(part, ast.Name) else part.attr
+        for part in site.node.args
+        if isinstance(part, (ast.Name, ast.Attribute))
+    ]
+    return frozenset(found)
+
+
+def _power(base: float, exponent: float) -> float:
+    if isinstance(base, int) and isinstance(exponent, int) and base.bit_length() * max(abs(exponent), 1) > 4096:
+        raise ValueError
+    result: float = base**exponent
+    return result
+
+
+_NUMERIC: dict[str, Callable[..., int | float]] = {
+    "round": round, "abs": abs, "min": min, "max": max, "sum": sum, "pow": _power, "ceil": math.ceil,
+    "floor": math.floor, "sqrt": math.sqrt, "log": math.log, "log2": math.log2, "log10": math.log10, "exp": math.exp,
+    "trunc": math.trunc, "gcd": math.gcd, "prod": math.prod, "fabs": math.fabs,
+}  # fmt: skip
+
+
+def _length(it: Interpreter, site: Site, origin: str) -> Node | None:
+    value = site.positional[0] if site.positional else None
+    items = elements(value) if value is not None else None
+    if items is not None:
+        return derived(site.whole, len(items))
+    if isinstance(value, Table) and not value.open_ended:
+        return derived(site.whole, len(value.last))
+    if isinstance(value, Scalar) and isinstance(value.value, str):
+        return derived(site.whole, len(value.value), value)
+    if isinstance(value, Range):
+        return derived(site.whole, value.count())
+    if isinstance(value, DatasetNode) and value.rows is not None and not value.operations:
+        return derived(site.whole, value.rows)
+    return Unknown(site.whole, "the length is known from the data only", names_in(*site.positional) | {"len"})
+
+
+def _range(it: Interpreter, site: Site, origin: str) -> Node | None:
+    numbers = [number_of(value) for value in site.positional]
+    if not 1 <= len(numbers) <= 3 or not all(isinstance(number, int) for number in numbers):
+        return Unknown(site.whole, "a range that is not known", names_in(*site.positional))
+    bounds = [int(number) for number in numbers if number is not None]
+    start, stop, step = (0, bounds[0], 1) if len(bounds) == 1 else (*bounds, 1)[:3]
+    return Range(site.whole, start, stop, step) if step else Unknown(site.whole, "a range without steps")
+
+
+def _dict(it: Interpreter, site: Site, origin: str) -> Node | None:
+    form = _FORMS.get(origin.rpartition(".")[2], "dict")
+    table = Table(site.whole, [], it.guard, form)
+    for value in site.positional[:1]:
+        _merge_into(it, table, value, keep_open=True)
+    for entry in site.keywords:
+        table.put(entry.key, entry.key_span, _nested(it, entry.value, form))
+    if site.open_ended:
+        table.open_ended = True
+        table.reason = table.reason or "some of its keys are not visible"
+    return table
+
+
+_FORMS = {
+    "SimpleNamespace": "object", "Namespace": "object", "EasyDict": "config", "Dict": "config", "Box": "config",
+    "Munch": "config", "DefaultMunch": "config", "ConfigDict": "config", "edict": "config", "AttrDict": "config",
+    "DotMap": "config",
+}  # fmt: skip
+
+
+def _nested(it: Interpreter, value: Node, form: str) -> Node:
+    """Dicts inside an EasyDict are EasyDicts, too."""
+    if form != "config" or not isinstance(value, Table) or value.form != "dict":
+        return value
+    table = Table(value.span, [], value.guard, form, value.open_ended, value.reason)
+    for entry in value.last.values():
+        table.put(entry.key, entry.key_span, _nested(it, entry.value, form))
+    return table
+
+
+def _merge_into(it: Interpreter, table: Table, value: Node, keep_open: bool = False) -> None:
+    """`table.update(value)`."""
+    items = elements(value)
+    if items is not None:
+        for pair in items:
+            parts = elements(pair)
+            key = parts[0] if parts is not None and len(parts) == 2 else None
+            if isinstance(key, Scalar) and parts is not None:
+                it.put(table, str(key.value), key.span, parts[1])
+            else:
+                table.forget("a key is not known")
+        return
+    entries, complete = expand(value)
+    for entry in entries:
+        it.put(table, entry.key, entry.key_span, _nested(it, entry.value, table.form))
+    if not complete and it.strength(table.guard) != "none":
+        reason = value.reason if isinstance(value, Unresolved) else getattr(value, "reason", "")
+        if keep_open:
+            table.open_ended = True
+            table.reason = reason or "some of its keys are not visible"
+        else:
+            table.forget(reason or "a mapping that is not known is merged in")
+
+
+def _list(it: Interpreter, site: Site, origin: str) -> Node | None:
+    if not site.positional:
+        return Items(site.whole, [], it.guard)
+    value = site.positional[0]
+    if isinstance(value, (DatasetNode, Contents)):
+        return value
+    items = iterated(value)
+    if items is None:
+        return Items(site.whole, [], it.guard, unknown=True)
+    if origin.endswith("reversed"):
+        items = items[::-1]
+    return Items(site.whole, list(items), it.guard)
+
+
+def _sorted(it: Interpreter, site: Site, origin: str) -> Node | None:
+    value = site.positional[0] if site.positional else None
+    return value if isinstance(value, (DatasetNode, Contents)) else Items(site.whole, [], it.guard, unknown=True)
+
+
+def _pairs(it: Interpreter, site: Site, origin: str) -> Node | None:
+    """zip and enumerate."""
+    columns = [iterated(value) for value in site.positional]
+    if not columns or any(column is None for column in columns) or site.keywords:
+        return Items(site.whole, [], it.guard, unknown=True)
+    known = [column for column in columns if column is not None]
+    if origin == "builtins.enumerate":
+        known = [[derived(site.whole, index) for index in range(len(known[0]))], known[0]]
+    rows = [Items(site.whole, list(row), it.guard) for row in zip(*known, strict=False)]
+    return Items(site.whole, list(rows), it.guard)
+
+
+def _truths(it: Interpreter, site: Site, origin: str) -> Node | None:
+    items = iterated(site.positional[0]) if site.positional else None
+    if items is None:
+        return Unknown(site.whole, "the condition is not known", names_in(*site.positional))
+    answers = [truth(item) for item in items]
+    decided = origin == "builtins.any"
+    if decided in answers:
+        return derived(site.whole, decided, *items)
+    if None in answers:
+        return Unknown(site.whole, "the condition is not known", names_in(*items))
+    return derived(site.whole, not decided, *items)
+
+
+def _getattr(it: Interpreter, site: Site, origin: str) -> Node | None:
+    if len(site.positional) < 2:
+        return None
+    name = text_of(site.positional[1])
+    if name is None:
+        return Unknown(site.whole, "which attribute is not known")
+    base = site.positional[0]
+    default = site.get("default", 2)
+    if default is not None and isinstance(base, (Table, Instance)):
+        table = base.attributes if isinstance(base, Instance) else base
+        missing = table.get(name) is None and not table.open_ended
+        if missing and (isinstance(base, Table) or base.cls.member(name) is None):
+            return default
+    return it.attribute(base, name, site.whole)
+
+
+def _hasattr(it: Interpreter, site: Site, origin: str) -> Node | None:
+    name = text_of(site.get("name", 1))
+    base = site.positional[0] if site.positional else None
+    if name is not None and isinstance(base, Table) and base.form != "dict":
+        if base.get(name) is not None:
+            return derived(site.whole, True)
+        if not base.open_ended:
+            return derived(site.whole, False)
+    return Unknown(site.whole, "whether it has the attribute is not known")
+
+
+def _setattr(it: Interpreter, site: Site, origin: str) -> Node | None:
+    if len(site.positional) == 3:
+        base, name, value = site.positional
+        known = text_of(name)
+        if known is not None:
+            it.set_attribute(base, known, site.span, value)
+        elif isinstance(base, Reference):
+            it.forget_call(base, "attributes are set by name")
+        elif it.strength(getattr(base, "guard", None)) != "none":
+            it.forget(base, "attributes are set by name")
+    return Unknown(site.whole, "setattr() returns nothing")
+
+
+def _vars(it: Interpreter, site: Site, origin: str) -> Node | None:
+    value = site.positional[0] if site.positional else None
+    if isinstance(value, Instance):
+        return value.attributes
+    if isinstance(value, Table):
+        return value
+    return Unknown(site.whole, "the fields are not known", names_in(*site.positional))
+
+
+def _isinstance(it: Interpreter, site: Site, origin: str) -> Node | None:
+    if len(site.positional) == 2:
+        value, kinds = site.positional
+        listed = elements(kinds) or [kinds]
+        names = {kind.origin for kind in listed if isinstance(kind, Imported)}
+        if isinstance(value, Scalar) and len(names) == len(listed) and all(n.startswith("builtins.") for n in names):
+            return derived(site.whole, f"builtins.{type(value.value).__name__}" in names, value)
+        if isinstance(value, Mapping) and names == {"builtins.dict"} and getattr(value, "form", "dict") == "dict":
+            return derived(site.whole, True)
+        if isinstance(value, Sequence) and names == {"builtins.list"}:
+            return derived(site.whole, True)
+    return Unknown(site.whole, "the type is not known", names_in(*site.positional))
+
+
+def _exit(it: Interpreter, site: Site, origin: str) -> Node | None:
+    return Unknown(site.whole, "exit")
+
+
+def _partial(it: Interpreter, site: Site, origin: str) -> Node | None:
+    if not site.positional:
+        return None
+    callee, *given = site.positional
+    name = getattr(callee, "origin", "").rpartition(".")[2] or getattr(callee, "name", "")
+    kept = Site(None, name, name, site.span, site.whole, given, site.keywords, site.open_ended)
+    return Partial(site.whole, callee, kept)
+
+
+def _same(it: Interpreter, site: Site, origin: str) -> Node | None:
+    """copy.deepcopy, typing.cast, OmegaConf.to_container: the value, apart from the original."""
+    value = site.positional[-1] if origin.endswith("typing.cast") and site.positional else None
+    if value is None and site.positional:
+        value = site.positional[0]
+    return duplicate(it, value) if value is not None else None
+
+
+def duplicate(it: Interpreter, value: Node, depth: int = 0) -> Node:
+    if isinstance(value, Table) and depth < 20:
+        entries = [Entry(e.key, e.key_span, duplicate(it, e.value, depth + 1)) for e in value.last.values()]
+        return Table(value.span, entries, it.guard, value.form, value.open_ended, value.reason)
+    if isinstance(value, Items) and depth < 20:
+        return Items(value.span, [duplicate(it, item, depth + 1) for item in value.items], it.guard, value.unknown)
+    if isinstance(value, Instance):
+        table = duplicate(it, value.attributes, depth + 1)
+        if isinstance(table, Table):
+            return Instance(value.span, value.cls, table, value.reference)
+    return value
+
+
+def _fields(it: Interpreter, site: Site, origin: str) -> Node | None:
+    """dataclasses.asdict."""
+    value = site.positional[0] if site.positional else None
+    if isinstance(value, Instance):
+        value = value.attributes
+    if isinstance(value, Table):
+        table = duplicate(it, value)
+        if isinstance(table, Table):
+            table.form = "dict"
+        return table
+    return Unknown(site.whole, "the fields are not known", names_in(*site.positional))
+
+
+def _replace(it: Interpreter, site: Site, origin: str) -> Node | None:
+    """dataclasses.replace(config, learning_rate=...)."""
+    value = site.positional[0] if site.positional else None
+    if isinstance(value, Instance):
+        copied = duplicate(it, value)
+        if isinstance(copied, Instance):
+            for entry in site.keywords:
+                copied.attributes.put(entry.key, entry.key_span, entry.value)
+            return copied
+    if isinstance(value, Reference) and not value.attribute:
+        made = value.call
+        entries = [Entry(e.key, e.key_span, e.value) for e in made.arguments.last.values() if site.entry(e.key) is None]
+        fresh = Site(
+            site.node, made.name, made.callee, site.span, site.whole, [], [*entries, *site.keywords],
+            site.open_ended or made.arguments.open_ended,
+        )  # fmt: skip
+        return it.record(fresh, made.name, made.origin)
+    return None
+
+
+def _unknown_condition(it: Interpreter, site: Site, origin: str) -> Node | None:
+    return Unknown(site.whole, "what exists on the disk is not known")
+
+
+def _gpus(it: Interpreter, site: Site, origin: str) -> Node | None:
+    return Unknown(site.whole, "the number of GPUs is not known", frozenset(("gpus",)))
+
+
+def _map(it: Interpreter, site: Site, origin: str) -> Node | None:
+    value = site.positional[1] if len(site.positional) > 1 else None
+    if isinstance(value, DatasetNode):
+        return value
+    return Items(site.whole, [], it.guard, unknown=True)
+
+
+HANDLERS: dict[str, Callable[[Interpreter, Site, str], Node | None]] = {
+    **{f"builtins.{name}": _cast for name in ("int", "float", "bool", "str")},
+    **{f"builtins.{name}": _numeric for name in ("round", "abs", "min", "max", "sum", "pow")},
+    **{f"math.{name}": _numeric for name in ("ceil", "floor", "sqrt", "log", "log2", "log10", "exp", "trunc", "gcd", "prod", "pow", "fabs")},  # noqa: E501
+    **{f"numpy.{name}": _numeric for name in ("sqrt", "log", "log2", "log10", "exp")},
+    **{f"os.path.{name}": _os_path for name in ("dirname", "basename", "abspath", "realpath", "normpath", "expanduser", "expandvars", "splitext")},  # noqa: E501
+    **{f"os.path.{name}": _unknown_condition for name in ("exists", "isfile", "isdir")},
+    "os.path.join": _os_join,
+    "pathlib.Path": _make_path,
+    "pathlib.PurePath": _make_path,
+    "os.environ.get": _environ_get,
+    "os.getenv": _environ_get,
+    "os.environ.setdefault": _environ_setdefault,
+    "os.environ.update": _environ_update,
+    "builtins.len": _length,
+    "builtins.range": _range,
+    "builtins.dict": _dict,
+    "builtins.list": _list,
+    "builtins.tuple": _list,
+    "builtins.iter": _list,
+    "builtins.reversed": _list,
+    "builtins.set": _sorted,
+    "builtins.sorted": _sorted,
+    "builtins.filter": _sorted,
+    "builtins.map": _map,
+    "builtins.zip": _pairs,
+    "builtins.enumerate": _pairs,
+    "builtins.any": _truths,
+    "builtins.all": _truths,
+    "builtins.getattr": _getattr,
+    "builtins.hasattr": _hasattr,
+    "builtins.setattr": _setattr,
+    "builtins.vars": _vars,
+    "builtins.isinstance": _isinstance,
+    **dict.fromkeys(("builtins.exit", "builtins.quit", "sys.exit", "os._exit", "os.abort"), _exit),
+    "functools.partial": _partial,
+    **dict.fromkeys(("copy.copy", "copy.deepcopy", "typing.cast"), _same),
+    "dataclasses.asdict": _fields,
+    "dataclasses.replace": _replace,
+    **dict.fromkeys(
+        ("types.SimpleNamespace", "argparse.Namespace", "easydict.EasyDict", "addict.Dict", "box.Box", "munch.Munch",
+         "munch.DefaultMunch", "ml_collections.ConfigDict", "ml_collections.config_dict.ConfigDict", "dotmap.DotMap",
+         "collections.OrderedDict", "munch.munchify", "ml_collections.config_dict.create"),
+        _dict,
+    ),
+    **dict.fromkeys(("torch.cuda.device_count", "multiprocessing.cpu_count", "os.cpu_count"), _gpus),
+}  # fmt: skip
+
+
+# --- Methods of plain values ------------------------------------------------------------------------------------------
+
+
+def dict_method(it: Interpreter, table: Table, name: str, site: Site) -> Node | None:
+    if name in ("get", "pop", "setdefault"):
+        return _dict_get(it, table, name, site)
+    if name in ("update", "merge_with"):
+        for value in site.positional:
+            _merge_into(it, table, value)
+        for entry in site.keywords:
+            it.put(table, entry.key, entry.key_span, entry.value)
+        if site.open_ended:
+            table.forget("a mapping that is not known is merged in")
+        return Unknown(site.whole, "update() returns nothing")
+    if name in ("copy", "to_dict", "todict", "toDict"):
+        return table.copy(site.whole, it.guard)
+    if name in ("items", "keys", "values"):
+        if table.open_ended:
+            return Items(site.whole, [], it.guard, unknown=True)
+        rows: list[Node] = []
+        for entry in table.last.values():
+            key = Scalar(entry.key_span, entry.key, entry.key)
+            if name == "items":
+                rows.append(Items(entry.key_span, [key, entry.value], it.guard))
+            else:
+                rows.append(key if name == "keys" else entry.value)
+        return Items(site.whole, rows, it.guard)
+    if name == "clear":
+        it.forget(table, "it is cleared")
+        return Unknown(site.whole, "clear() returns nothing")
+    held = table.get(name)
+    return it.call(held, site) if held is not None and not isinstance(held, Scalar) else None
+
+
+def _dict_get(it: Interpreter, table: Table, name: str, site: Site) -> Node:
+    key = site.get("key", 0)
+    default = site.get("default", 1)
+    if not isinstance(key, Scalar):
+        if name != "get":
+            it.forget(table, "a key that is not known is changed")
+        return Unknown(site.whole, "the key is not known")
+    text = str(key.value)
+    found = table.get(text)
+    if name == "pop" and found is not None:
+        if it.strength(table.guard) == "strong":
+            table.drop(text)
+        elif it.strength(table.guard) == "weak":
+            it.put(table, text, site.span, Unknown(site.whole, "it may be taken out"))
+    if found is not None:
+        return found
+    if table.open_ended:
+        return Unknown(site.whole, table.reason or f"whether it has {text} is not known", frozenset((text,)))
+    value = default if default is not None else Scalar(site.whole, "None", None)
+    if name == "setdefault":
+        it.put(table, text, site.span, value)
+    return value
+
+
+def list_method(it: Interpreter, items: Items, name: str, site: Site) -> Node | None:
+    if name in ("append", "extend", "insert", "remove", "pop", "clear", "sort", "reverse"):
+        strength = it.strength(items.guard)
+        if strength == "none":
+            return Unknown(site.whole, "nothing")
+        more: list[Node] | None = None
+        if name == "append" and len(site.positional) == 1:
+            more = [site.positional[0]]
+        elif name == "extend" and site.positional:
+            more = elements(site.positional[0])
+        if strength == "strong" and not items.unknown and more is not None and len(items.items) + len(more) < 2_000:
+            items.items.extend(more)
+            return Unknown(site.whole, f"{name}() returns nothing")
+        if name not in ("sort", "reverse"):
+            items.items, items.unknown = [], True
+        return Unknown(site.whole, f"the result of {name}()")
+    if name == "copy":
+        return Items(site.whole, list(items.items), it.guard, items.unknown)
+    return Unknown(site.whole, f"the result of {name}()")
+
+
+_TEXT_METHODS = frozenset(
+    ("lower", "upper", "strip", "lstrip", "rstrip", "title", "capitalize", "replace", "removeprefix", "removesuffix",
+     "startswith", "endswith", "isdigit", "split", "rsplit", "partition", "rpartition", "count", "find", "splitlines")
+)  # fmt: skip
+
+
+def text_method(receiver: Scalar, name: str, site: Site) -> Node | None:
+    text = receiver.value
+    if not isinstance(text, str):
+        return Unknown(site.whole, f"the result of {name}()")
+    operands = site.positional
+    if name == "join" and operands:
+        parts = [as_text(part) for part in elements(operands[0]) or [Unknown(site.whole, "")]]
+        if all(part is not None for part in parts):
+            return derived(site.whole, text.join(part for part in parts if part is not None), receiver)
+    elif name == "format":
+        return _format(text, receiver, site)
+    elif name in _TEXT_METHODS and not site.keywords and all(isinstance(part, Scalar) for part in operands):
+        arguments = [part.value for part in operands if isinstance(part, Scalar)]
+        try:
+            result = getattr(text, name)(*arguments)
+        except (TypeError, ValueError):
+            return Unknown(site.whole, f"{name}() fails")
+        if isinstance(result, (list, tuple)):
+            return Items(site.whole, [derived(site.whole, part, receiver) for part in result[:500]], None)
+        if not isinstance(result, str) or len(result) <= 20_000:
+            return derived(site.whole, result, receiver, *operands)
+    return Unknown(site.whole, f"the result of {name}()", names_in(receiver, *operands))
+
+
+def _format(text: str, receiver: Scalar, site: Site) -> Node:
+    """str.format with plain fields; nothing that could reach into objects or ask for a huge width."""
+    import string
+
+    values = {str(index): value for index, value in enumerate(site.positional)}
+    values.update({entry.key: entry.value for entry in site.keywords})
+    shown = ""
+    used: list[Node] = [receiver]
+    automatic = 0
+    try:
+        for literal, name, spec, conversion in string.Formatter().parse(text):
+            shown += literal
+            if name is None:
+                continue
+            if not name:
+                name, automatic = str(automatic), automatic + 1
+            value = values.get(name)
+            if not isinstance(value, Scalar) or conversion or len(spec or "") > 6:
+                return Unknown(site.whole, "a part of the text is not known")
+            used.append(value)
+            shown += format(value.value, spec or "")
+            if len(shown) > 20_000:
+                return Unknown(site.whole, "too long")
+    except (ValueError, TypeError, OverflowError):
+        return Unknown(site.whole, "the template cannot be filled")
+    return derived(site.whole, shown, *used)

@@ -1,0 +1,67 @@
+"""A script from text to document."""
+
+from __future__ import annotations
+
+from epochlint.documents.document import Problem
+from epochlint.documents.python.calls import merged, read_uncalled
+from epochlint.documents.python.interpreter import BudgetError, Interpreter
+from epochlint.documents.python.model import PythonDocument
+from epochlint.documents.python.syntax import Locator, parse
+from epochlint.documents.python.values import export
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import ast
+    from collections.abc import Callable
+
+    from epochlint.documents.document import Document, Mapping
+    from epochlint.source import Source
+
+
+def read_script(
+    source: Source,
+    *,
+    load: Callable[[str], Document | None] | None = None,
+    flags: Mapping | None = None,
+    environment: dict[str, str] | None = None,
+) -> PythonDocument:
+    """See `documents.python.read`."""
+    document = PythonDocument(source)
+    tree = parse(source)
+    if isinstance(tree, Problem):
+        document.problems.append(tree)
+        return document
+    interpreter = Interpreter(Locator(source), load, flags, environment)
+    run(interpreter, [(interpreter.at, tree)], document)
+    return document
+
+
+def run(interpreter: Interpreter, pieces: list[tuple[Locator, ast.Module]], document: PythonDocument) -> None:
+    """Read pieces of one program (a script, or a notebook's cells) in order, and fill in the document."""
+    span = document.source.span(0, 0)
+    try:
+        for at, tree in pieces:
+            interpreter.at = at
+            interpreter.block(tree.body)
+        read_uncalled(interpreter)
+        document.calls = merged(interpreter)
+        document.environment = interpreter.set_variables
+    except BudgetError:
+        document.problems.append(Problem("too-large", "not analysed: it would take too long", span))
+    except (RecursionError, MemoryError):
+        document.problems.append(Problem("too-deep", "not analysed: nested too deeply", span))
+    if document.problems and not document.calls:
+        interpreter.parsers.clear()
+        interpreter.loads.clear()
+    document.imports = interpreter.imports
+    document.stars = interpreter.stars
+    document.parsers = interpreter.parsers
+    document.loads = interpreter.loads
+    for parser in document.parsers:
+        for flag in parser.flags.values():
+            flag.default = export(flag.default) if flag.default is not None else None
+        for feed in parser.feeds:
+            feed.node = export(feed.node) if feed.node is not None else None
+            feed.path = export(feed.path) if feed.path is not None else None
+    for found in document.loads:
+        found.path = export(found.path)
