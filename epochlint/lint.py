@@ -35,7 +35,6 @@ class Options:
         "assume",
         "exclude",
         "force_exclude",
-        "hook",
         "ignore",
         "max_data_bytes",
         "paths",

@@ -11,7 +11,7 @@ from epochlint import __version__
 from epochlint.cli.hook import coloured
 from epochlint.findings.finding import STRENGTH
 from epochlint.lint import Options, check
-from epochlint.project.assumptions import BadAssumption, parse
+from epochlint.project.assumptions import AssumptionError, parse
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -39,7 +39,10 @@ def epochlint() -> None:
 
 
 _ASSUME = click.option(
-    "--assume", multiple=True, metavar="KEY=VALUE", help="Say what the files do not: gpus=8, records=52002, transformers=4.57.6."
+    "--assume",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="Say what the files do not: gpus=8, records=52002, transformers=4.57.6.",
 )
 _PATHS = click.argument("paths", nargs=-1, type=click.Path())
 
@@ -49,7 +52,13 @@ _PATHS = click.argument("paths", nargs=-1, type=click.Path())
 @_ASSUME
 @click.option("--select", multiple=True, metavar="CODE", help="Only these rules: codes, names or families (WRM).")
 @click.option("--ignore", multiple=True, metavar="CODE", help="Not these rules.")
-@click.option("--fail-on", type=click.Choice(_LEVELS), default="warning", show_default=True, help="Exit with 1 from this level on.")
+@click.option(
+    "--fail-on",
+    type=click.Choice(_LEVELS),
+    default="warning",
+    show_default=True,
+    help="Exit with 1 from this level on.",
+)
 @click.option("--notes", is_flag=True, help="Show notes in full.")
 @click.option("--pedantic", is_flag=True, help="Also what holds only for some GPU counts or versions.")
 @click.option("--force-exclude", is_flag=True, help="Skip excluded files even when they are named.")
@@ -121,7 +130,7 @@ def _options(paths: Sequence[str], assume: Sequence[str]) -> Options:
             raise click.UsageError(f"no such file or folder: {path}")
     try:
         return Options(paths or (".",), assume=parse(assume))
-    except BadAssumption as problem:
+    except AssumptionError as problem:
         raise click.BadParameter(str(problem), param_hint="--assume") from None
 
 

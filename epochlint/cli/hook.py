@@ -19,7 +19,7 @@ def run(paths: Sequence[str], *, force_exclude: bool) -> int:
     if missing:
         print(f"epochlint: no such file or folder: {missing[0]}", file=sys.stderr)
         return 2
-    report = check(Options(paths, force_exclude=force_exclude, hook=force_exclude))
+    report = check(Options(paths, force_exclude=force_exclude))
     failed = any(finding.level != NOTE for finding in report.findings)
     if report.findings or not force_exclude:
         print(check_text(report, colour=coloured(sys.stdout.isatty())))

@@ -28,7 +28,7 @@ PACKAGES = (
 _PAIR = re.compile(r"([A-Za-z][\w.-]*)\s*(===|==|=|>=|<=|~=)\s*([^\s,;]+)")
 
 
-class BadAssumption(ValueError):
+class AssumptionError(ValueError):
     """An assumption that cannot be understood; the text says why and what is possible."""
 
 
@@ -45,24 +45,24 @@ class Assumptions:
         self.span: Span | None = None  # where it was said, if in a file
 
     def add(self, key: str, value: str, operator: str = "=") -> None:
-        """Raises BadAssumption."""
+        """Raises AssumptionError."""
         if key in NUMBERS:
             digits = value.replace("_", "").replace(",", "")
             if not digits.isdigit() or int(digits) < 1:
-                raise BadAssumption(f"{key} must be a whole number of at least 1, not {value!r}")
+                raise AssumptionError(f"{key} must be a whole number of at least 1, not {value!r}")
             self.values[key] = int(digits)
         elif key in WORDS:
             if value not in WORDS[key]:
-                raise BadAssumption(f"{key} must be {' or '.join(WORDS[key])}, not {value!r}")
+                raise AssumptionError(f"{key} must be {' or '.join(WORDS[key])}, not {value!r}")
             self.purpose = value
         elif key == "reference":
             self.reference = value
         elif key.lower().replace("_", "-") in PACKAGES:
             if not value[:1].isdigit():
-                raise BadAssumption(f"the version of {key} must begin with a digit, not {value!r}")
+                raise AssumptionError(f"the version of {key} must begin with a digit, not {value!r}")
             self.packages[key.lower().replace("_", "-")] = operator.replace("===", "==") + value
         else:
-            raise BadAssumption(f"unknown key {key!r}{_meant(key)}")
+            raise AssumptionError(f"unknown key {key!r}{_meant(key)}")
 
     def known(self, name: str) -> Known | None:
         value = self.values.get(name)
@@ -81,7 +81,7 @@ class Assumptions:
 
 
 def parse(pairs: Iterable[str]) -> Assumptions:
-    """`KEY=VALUE` texts, several to a text allowed. Raises BadAssumption."""
+    """`KEY=VALUE` texts, several to a text allowed. Raises AssumptionError."""
     found = Assumptions()
     for text in pairs:
         rest = text
@@ -89,7 +89,7 @@ def parse(pairs: Iterable[str]) -> Assumptions:
             found.add(match[1], match[3], match[2])
             rest = rest.replace(match[0], "", 1)
         if rest.strip(" ,;\t"):
-            raise BadAssumption(f"{rest.strip()!r} is not KEY=VALUE")
+            raise AssumptionError(f"{rest.strip()!r} is not KEY=VALUE")
     return found
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from epochlint.documents.comments import comments
-from epochlint.project.assumptions import Assumptions, BadAssumption, parse
+from epochlint.project.assumptions import AssumptionError, Assumptions, parse
 from epochlint.run.observation import Observation
 
 TYPE_CHECKING = False
@@ -34,7 +34,7 @@ def inline_assumptions(run: Run, lookup: Lookup) -> Assumptions | None:
             continue
         try:
             said = parse([words[len("assume") :].strip()])
-        except BadAssumption as problem:
+        except AssumptionError as problem:
             run.observations.append(Observation("bad_comment", comment.span, {"reason": str(problem)}))
             continue
         found.values.update(said.values)

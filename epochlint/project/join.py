@@ -11,7 +11,7 @@ import os
 
 from epochlint.documents.document import Document, Mapping, Scalar, walk
 from epochlint.project.companions import Companions, find
-from epochlint.project.kubernetes import manifests
+from epochlint.project.kubernetes import embedded, is_training, manifests, processes
 from epochlint.project.lookup import Lookup
 from epochlint.project.requirements import required
 from epochlint.run.known import LAUNCH, WRITTEN, Known
@@ -95,6 +95,7 @@ class Joiner:
         for path, document in given:
             if document.syntax in _VALUES and not self._is_used(path):
                 self._config(path, document)
+                self._manifest(path, document)
         return self.joined
 
     # Launches -----------------------------------------------------------------------------------------------------
@@ -129,7 +130,7 @@ class Joiner:
             self._direct(launch, configs, script)
         for run in self.joined.runs[before:]:
             run.observations.extend(launch_observations(start))
-            self._place_on_gpus(run, start)
+            self._place_on_gpus(run, launch)
 
     def _configs_of(self, launch: Launch) -> list[tuple[str, Document]]:
         found = []
@@ -173,11 +174,30 @@ class Joiner:
             layers = [Layer(start.arguments, LAUNCH)]
             self._read(entry, launch.document, layers, path, command=start.program, launch=launch, via="argparse")
 
-    def _place_on_gpus(self, run: Run, start: Start) -> None:
-        """The devices that the launch starts on, unless the trainer's reader knew better."""
-        known = start.gpus()
+    def _place_on_gpus(self, run: Run, launch: Launch) -> None:
+        """The devices that the launch (or the job around it) starts on, unless the trainer's reader knew better."""
+        known = processes(launch.document) if launch.document.syntax == "yaml" else None
+        if known is None:
+            known = launch.start.gpus()
         if known is not None and not run.has("gpus"):
             run.settings["gpus"] = known
+
+    def _manifest(self, path: str, document: Document) -> None:
+        """A Kubernetes manifest: the configs in its ConfigMaps run on the processes of its job."""
+        if document.syntax != "yaml" or "apiVersion" not in document.source.text:
+            return
+        if any(is_training(mapping) for mapping in document.mappings()):
+            reason = "a training job's manifest"
+            self.joined.skipped.append(Skipped(document.source.path, reason, "kubernetes-job"))
+        for inner in embedded(document):
+            before = len(self.joined.runs)
+            for entry, mapping in registry.recognise(inner):
+                if not entry.companion:
+                    self._read(entry, inner, [Layer(mapping, WRITTEN)], path)
+            known = processes(document)
+            for run in self.joined.runs[before:]:
+                if known is not None and run.setting("gpus").unknown:
+                    run.settings["gpus"] = known
 
     # Scripts ------------------------------------------------------------------------------------------------------
 

@@ -14,19 +14,16 @@ if TYPE_CHECKING:
 
     from epochlint.project.lookup import Lookup
 
-# name, extras, specifier: "trl[vllm]>=0.12,<1 ; python_version < '3.12'", '"transformers==4.57.6",', "- transformers=4.46"
+# name, extras, specifier: "trl[vllm]>=0.12,<1 ; python_version < '3.12'", '"transformers==4.57.6",', "- trl=0.24"
 _REQUIREMENT = re.compile(
     r"""^[\s"'\-]*([A-Za-z0-9][A-Za-z0-9._-]*)\s*(?:\[[^\]]*\])?\s*((?:(?:===|==|~=|!=|<=|>=|<|>|=)\s*[\w.*+!-]+\s*,?\s*)+)"""
 )
 _LOCKED = re.compile(r"""name\s*=\s*["']([\w.-]+)["']\s*\n\s*version\s*=\s*["']([^"']+)["']""")
 _POETRY = re.compile(r"""^\s*([A-Za-z0-9][\w.-]*)\s*=\s*(?:\{[^}\n]*version\s*=\s*)?["']([\^~=<>!]?[^"']*)["']""")
 _PACKAGES = frozenset(
-    {
-        "transformers", "trl", "axolotl", "llamafactory", "ms-swift", "accelerate", "deepspeed", "torchtune", "litgpt", "mlx-lm",
-        "fms-hf-tuning", "instructlab", "instructlab-training", "training-hub", "oumi", "unsloth", "llm-foundry", "verl",
-        "autotrain-advanced", "peft", "datasets",
-    }
-)  # fmt: skip
+    "accelerate autotrain-advanced axolotl datasets deepspeed fms-hf-tuning instructlab instructlab-training litgpt"
+    " llamafactory llm-foundry mlx-lm ms-swift oumi peft torchtune training-hub transformers trl unsloth verl".split()
+)
 _NAMES = re.compile(
     r"^(?:requirements[\w.-]*\.(?:txt|in|lock)|[\w.-]*requirements\.txt|constraints[\w.-]*\.txt|pyproject\.toml|setup\.(?:py|cfg)"
     r"|uv\.lock|poetry\.lock|pdm\.lock|Pipfile(?:\.lock)?|environment[\w.-]*\.ya?ml|conda[\w.-]*\.ya?ml)$"

@@ -131,8 +131,8 @@ def _run(checked: Checked) -> str:
         lines.extend(f"    {name.replace('_', ' ')}: {_REMEDIES[name]}" for name in unknown)
     if checked.not_evaluated:
         by_need: dict[str, list[str]] = {}
-        for missed in checked.not_evaluated:
-            by_need.setdefault(", ".join(sorted(missed.needs)) or "more than is known", []).append(missed.code)
+        for code, needs in checked.not_evaluated:
+            by_need.setdefault(", ".join(sorted(needs)) or "more than is known", []).append(code)
         lines.append("  Rules that could not be evaluated")
         lines.extend(f"    without {need}: {' '.join(sorted(codes))}" for need, codes in sorted(by_need.items()))
     return "\n".join(lines)

@@ -47,7 +47,7 @@ def _run(checked: Checked) -> dict[str, object]:
         "trainer": run.trainer,
         "trainer_version": run.version,
         "facts": {name: fact_json(checked.scenarios.fact(name)) for name in FACTS},
-        "not_evaluated": [{"code": missed.code, "needs": list(missed.needs)} for missed in checked.not_evaluated],
+        "not_evaluated": [{"code": code, "needs": list(needs)} for code, needs in checked.not_evaluated],
     }
 
 

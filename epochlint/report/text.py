@@ -29,8 +29,10 @@ def _finding(finding: Finding, colour: bool) -> str:
     head, bold, dim, reset = (_COLOURS[finding.level], _BOLD, _DIM, _RESET) if colour else ("", "", "", "")
     message = labelled(finding.message, finding.span)
     lines = [
-        (f"{bold}{finding.path}:{place.line}:{place.column}{reset}: {head}{finding.level}{reset} "
-        f"{finding.code} {dim}{finding.name}{reset}"),
+        (
+            f"{bold}{finding.path}:{place.line}:{place.column}{reset}: {head}{finding.level}{reset} "
+            f"{finding.code} {dim}{finding.name}{reset}"
+        ),
         f"  {message}",
         *_frame(finding.span, "", head, reset),
     ]

@@ -151,9 +151,11 @@ class Budget:
         if bounds is None:
             return Known(stopped, limit.origin, key_span=limit.key_span, formula="max_steps")
         low, high = bounds
-        if low.total == stopped and (high is None or high.total == stopped):
+        if high is None:  # however much data there is, a limit ends the run
+            high = self._corner(MANY, 1, 1, 1, 1, stopped)
+        if low.total == high.total == stopped:
             return Known(stopped, limit.origin, key_span=limit.key_span, formula="max_steps")
-        return between(low.total, high.total if high is not None else None, basis=basis, key_span=limit.key_span)
+        return between(low.total, high.total, basis=basis, key_span=limit.key_span)
 
     def _corner(
         self,
@@ -185,6 +187,8 @@ class Budget:
         """Whether rows lead to steps at all: packing joins rows, a stream has no end."""
         for name in ("packing", "streaming", "batch_unknown"):
             known = self.run.settings.get(name)
+            if name == "packing" and self.get("packing_joins").value is True:
+                continue  # the counting bounds the packs by the rows
             if known is not None and (not known.exact or known.value):
                 return False
         return True

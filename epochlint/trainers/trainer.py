@@ -140,7 +140,7 @@ class Reading:
     def __contains__(self, key: str) -> bool:
         return any(key in layer.mapping for layer in self.layers)
 
-    def keys(self) -> Iterator[tuple[Entry, str]]:
+    def entries(self) -> Iterator[tuple[Entry, str]]:
         """Every top-level entry with its origin, the strongest layer's first; a key may come more than once."""
         for layer in self.layers:
             for entry in layer.mapping.entries:

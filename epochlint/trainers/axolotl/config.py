@@ -7,8 +7,9 @@ from epochlint.documents.scalars import boolean, number
 from epochlint.run.counting import Counting
 from epochlint.run.known import DERIVED, UNKNOWN, Known, unknown
 from epochlint.run.run import DataSource, Run
+from epochlint.run.versions import version_key
 from epochlint.trainers import tables
-from epochlint.trainers.axolotl.counting import eras
+from epochlint.trainers.axolotl.counting import eras, possible_versions
 from epochlint.trainers.axolotl.refusals import refusals
 from epochlint.trainers.settings import Loader, Taker, text_of
 from epochlint.trainers.trainer import is_null
@@ -16,6 +17,7 @@ from epochlint.trainers.trainer import is_null
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from epochlint.documents.document import Document, Node
+    from epochlint.run.versions import VersionRange
     from epochlint.trainers.trainer import Reading
 
 LABEL = "axolotl"
@@ -37,12 +39,13 @@ _BESIDE_MODEL = (
 )
 # Keys of other trainers' files that have a `base_model`, too: Ludwig, AutoTrain, merges, Predibase.
 _OTHERS = (
-    "input_features", "output_features", "model_type_llm", "merge_method", "task", "backend", "params", "slices", "models",
-    "model_provider", "effective_batch_size", "hyperparameters",
+    "input_features", "output_features", "merge_method", "task", "backend", "params", "slices", "models", "model_provider",
+    "effective_batch_size", "hyperparameters",
 )  # fmt: skip
 
 _METHODS = {
-    "dpo": "dpo", "gdpo": "grpo", "ipo": "ipo", "orpo": "orpo", "kto": "kto", "simpo": "simpo", "grpo": "grpo", "ebft": "other",
+    "dpo": "dpo", "gdpo": "grpo", "ipo": "ipo", "orpo": "orpo", "kto": "kto", "simpo": "simpo", "grpo": "grpo",
+    "ebft": "other",
 }  # fmt: skip
 _ADAPTERS = {"lora": "lora", "qlora": "qlora", "llama-adapter": "prefix"}
 
@@ -70,6 +73,7 @@ def claims(program: tuple[str, ...], arguments: Mapping) -> bool:
 def read(reading: Reading) -> Run:
     run = Run(LABEL, reading.document.source, reading.span, (), reading.versions)
     taker = Taker(run, reading, LOADER)
+    possible = possible_versions(reading.versions, _newest_key(reading))
     versions = reading.versions.of("axolotl")
     run.version = versions.low if versions.pinned else None
     _batch(taker)
@@ -81,7 +85,7 @@ def read(reading: Reading) -> Run:
     taker.number("warmup_steps", "warmup_steps")
     taker.number("warmup_ratio", "warmup_ratio")
     _data(taker)
-    _cadence(taker)
+    _cadence(taker, possible)
     taker.whole("sequence_length", "sequence_len", default=512)
     taker.whole("lora_rank", "lora_r")
     taker.word("model", "base_model")
@@ -89,12 +93,19 @@ def read(reading: Reading) -> Run:
     taker.whole("num_generations", ("trl", "num_generations"))
     _keys(taker)
     refusals(taker)
-    run.eras = tuple(eras(reading.versions, run.setting("method"), rows_count=True))
+    run.eras = tuple(eras(reading.versions, run.setting("method"), possible))
     if run.setting("method").value in ("grpo", "other"):
         # TRL counts these itself, in completions: see `trainers.hf`.
         for era in run.eras:
             era.counting = Counting(None, era.counting.warmup, era.counting.batch, era.counting.records)
     return run
+
+
+def _newest_key(reading: Reading) -> str | None:
+    """The first version that has all of the config's known keys."""
+    table = tables.load("axolotl", "config")
+    firsts = [table.first(entry.key) for entry, _ in reading.entries() if table.known(entry.key)]
+    return max(firsts, key=version_key, default=None)
 
 
 def _batch(taker: Taker) -> None:
@@ -103,11 +114,15 @@ def _batch(taker: Taker) -> None:
     taker.whole("accumulation", "gradient_accumulation_steps", default=1)
     stated = taker.whole("stated_batch", "batch_size")
     if (
-        stated.number is not None
-        and not run.has("accumulation")
-        and per_device.by_hand
-        and per_device.number is not None
-    ) and stated.number != per_device.number and stated.key_span is not None:
+        (
+            stated.number is not None
+            and not run.has("accumulation")
+            and per_device.by_hand
+            and per_device.number is not None
+        )
+        and stated.number != per_device.number
+        and stated.key_span is not None
+    ):
         taker.observe("batch_size_unused", stated.key_span, written=stated.value, used=per_device.value)
     taker.number("epochs", "num_epochs", default=1.0)
     taker.whole("max_steps", "max_steps", off=(0, -1))
@@ -230,7 +245,7 @@ def _files(item: Mapping, path: str, reading: Reading) -> tuple[str, ...]:
     return (path,) if lookup.exists(path, reading.base) else ()
 
 
-def _cadence(taker: Taker) -> None:
+def _cadence(taker: Taker, possible: VersionRange) -> None:
     """Evaluations and checkpoints, as `normalize_config` derives them from `evals_per_epoch` and `saves_per_epoch`."""
     run = taker.run
     epochs = run.setting("epochs").number
@@ -247,7 +262,7 @@ def _cadence(taker: Taker) -> None:
         taker.derive("eval_strategy", Known("no", DERIVED, key_span=strategy.key_span))
     elif strategy.exact and strategy.value is None:
         steps = run.settings["eval_steps"]
-        taker.derive("eval_strategy", _default_evaluation(taker, steps, per_epoch))
+        taker.derive("eval_strategy", _default_evaluation(possible, steps, per_epoch))
     _strategy(taker, "save_strategy", "save_strategy")
     taker.number("save_steps", "save_steps")
     saves = taker.whole("saves_per_epoch", "saves_per_epoch")
@@ -268,13 +283,13 @@ def _cadence(taker: Taker) -> None:
     _validation_unused(taker)
 
 
-def _default_evaluation(taker: Taker, steps: Known, per_epoch: Known) -> Known:
-    """Without a strategy: by steps where `eval_steps` came out of anything, else (since 0.10) never; before, by epoch."""
+def _default_evaluation(possible: VersionRange, steps: Known, per_epoch: Known) -> Known:
+    """Without a strategy: by steps where `eval_steps` came out, else (since 0.10) never; before, by epoch."""
     if steps.unknown or per_epoch.unknown:
         return UNKNOWN
     if steps.number is not None:
         return Known("steps", DERIVED, key_span=steps.key_span)
-    newer = taker.reading.versions.of("axolotl").at_least("0.10")
+    newer = possible.at_least("0.10")
     if newer is None:
         return unknown()
     return Known("no" if newer else "epoch", DERIVED)
@@ -334,7 +349,7 @@ def _keys(taker: Taker) -> None:
         plugin_keys = True
     else:
         plugin_keys = False
-    for entry, _ in taker.reading:
+    for entry, _ in taker.reading.entries():
         if (
             table.known(entry.key)
             or is_null(entry.value)

@@ -12,7 +12,7 @@ from math import ceil
 from epochlint.run.counting import Batch, Counting, Steps, Warmup, after, by_loader, fixed, happenings, times
 from epochlint.run.known import Known
 from epochlint.run.run import Era
-from epochlint.run.versions import VersionRange
+from epochlint.run.versions import VersionRange, version_key
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -58,9 +58,19 @@ SEGMENTS = (
 )
 
 
-def eras(versions: Versions, method: Known, rows_count: bool) -> list[Era]:
-    """The possible eras, oldest first. `rows_count`: whether an effective batch is divided out of rows at all."""
-    range_ = versions.of("axolotl")
+OLDEST = "0.9"
+"""The oldest version considered where nothing says which one is used."""
+
+
+def possible_versions(versions: Versions, newest_key: str | None = None) -> VersionRange:
+    """The Axolotl versions that are possible; `newest_key` is the version in which the config's newest key appeared."""
+    known = versions.of("axolotl")
+    oldest = newest_key if newest_key is not None and version_key(newest_key) > version_key(OLDEST) else OLDEST
+    return known.narrowed(VersionRange(oldest)) if known.high is None and known.low is None else known
+
+
+def eras(versions: Versions, method: Known, range_: VersionRange) -> list[Era]:
+    """The possible eras for a range of Axolotl versions, oldest first."""
     possible = [segment for segment in SEGMENTS if range_.meets(segment.low, segment.below)] or [SEGMENTS[0]]
     found = []
     for segment in possible:

@@ -1,7 +1,7 @@
 """What Axolotl's own schema refuses, said before it does.
 
-Read in `utils/schemas/validation.py`, `config.py`, `peft.py`, `training.py` (0.5 to 0.19) and measured by passing configs
-through the real schemas.
+Read in `utils/schemas/validation.py`, `config.py`, `peft.py`, `training.py` (0.5 to 0.19) and measured by passing
+configs through the real schemas.
 """
 
 from __future__ import annotations

@@ -1,0 +1,57 @@
+"""Texts that stand inside a value: JSON or YAML in a ConfigMap's block scalar."""
+
+from __future__ import annotations
+
+from epochlint.source import Excerpt
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from epochlint.documents.document import Document, Entry, Scalar
+
+
+def document_of(entry: Entry) -> Document | None:
+    """The JSON or YAML document that a key's text holds, told by the key's ending or by its first character."""
+    from epochlint.documents.document import Scalar
+
+    if not isinstance(entry.value, Scalar) or not isinstance(entry.value.value, str):
+        return None
+    text = entry.value.value.lstrip()
+    name = entry.key.lower()
+    if not (name.endswith((".json", ".yaml", ".yml")) or text.startswith("{")):
+        return None
+    excerpt = block(entry.value, entry.key)
+    if excerpt is None:
+        return None
+    if name.endswith((".yaml", ".yml")) and not text.startswith("{"):
+        from epochlint.documents import yaml_document
+
+        return yaml_document.read(excerpt)
+    from epochlint.documents import json_document
+
+    return json_document.read(excerpt)
+
+
+def block(scalar: Scalar, label: str) -> Excerpt | None:
+    """The text of a literal block scalar (`|`), each character with its place; None for other styles."""
+    span = scalar.span
+    written = span.text
+    if not written.startswith("|"):
+        return None
+    first = written.find("\n")
+    if first < 0:
+        return None
+    lines = written[first + 1 :].splitlines(keepends=True)
+    indents = [len(line) - len(line.lstrip(" ")) for line in lines if line.strip()]
+    if not indents:
+        return None
+    indent = indents[0]
+    text: list[str] = []
+    offsets: list[int] = []
+    at = span.start + first + 1
+    for line in lines:
+        start = min(indent, len(line.rstrip("\r\n")))
+        text.append(line[start:])
+        offsets.extend(range(at + start, at + len(line)))
+        at += len(line)
+    offsets.append(at)
+    return Excerpt(span.source, "".join(text), offsets, label)
