@@ -6,11 +6,11 @@ import math
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from plain_values import nodes, plain, same, scalars
 
 from epochlint.documents import json_document
 from epochlint.documents.document import Document, Entry, Mapping, Scalar, Sequence
 from epochlint.source import Excerpt, Source
+from tests.documents.plain_values import nodes, plain, same, scalars
 
 
 def read(text: str, path: str = "ds.json") -> Document:

@@ -4,11 +4,11 @@ import subprocess
 import sys
 
 import pytest
-from plain_values import plain
 
 from epochlint import files
 from epochlint.documents import read
 from epochlint.source import Source
+from tests.documents.plain_values import plain
 
 
 @pytest.mark.parametrize(

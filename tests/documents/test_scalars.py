@@ -7,12 +7,12 @@ import pytest
 import yaml
 from hypothesis import given
 from hypothesis import strategies as st
-from plain_values import same
 
 from epochlint.documents import scalars, yaml_document
 from epochlint.documents.document import Mapping, Node, Scalar
 from epochlint.documents.scalars import ARGPARSE, OMEGACONF, PYDANTIC, PYYAML, STRICT, YAML12, loaded
 from epochlint.source import Source, Span
+from tests.documents.plain_values import same
 
 
 def scalar(text: str) -> Scalar:

@@ -7,11 +7,11 @@ import pytest
 import tomli
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from plain_values import nodes, plain, same, scalars
 
 from epochlint.documents import toml_document
 from epochlint.documents.document import Document, Entry, Mapping, Scalar, Sequence
 from epochlint.source import Source
+from tests.documents.plain_values import nodes, plain, same, scalars
 
 
 def read(text: str) -> Document:
