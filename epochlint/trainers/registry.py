@@ -57,7 +57,8 @@ TRAINERS: tuple[Entry, ...] = (
     ),
     Entry(
         "hf_args",
-        r"per_device_train|num_train_epochs|learning_rate|warmup_|gradient_accumulation|max_steps",
+        r"TrainingArguments|per[_-]device[_-]train|num[_-]train[_-]epochs|learning[_-]rate|warmup[_-]"
+        r"|gradient[_-]accumulation|max[_-]steps",
         ("transformers", "unsloth"),
     ),
 )

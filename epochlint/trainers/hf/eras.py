@@ -97,12 +97,13 @@ def eras(
     settings: Mapping[str, Known],
     *,
     within: VersionRange = ANY,
-    adapt: Callable[[Counting], Counting] | None = None,
+    adapt: Callable[[Counting, Segment], Counting] | None = None,
 ) -> list[Era]:
     """The possible eras for a run with these settings, oldest first; never none.
 
     `within` is a further bound (the trainer's own requirement, keys that only some versions know): it gives way where
-    it contradicts the project's. `adapt` changes a counting for a trainer of its own ways (packing, a sampler).
+    it contradicts the project's. `adapt` changes the counting of a segment for a trainer with ways of its own (packing,
+    a sampler).
     """
     range_ = versions.of("transformers").narrowed(within)
     possible = [segment for segment in SEGMENTS if range_.meets(segment.low, segment.below)]
@@ -123,7 +124,7 @@ def eras(
         found.append(
             Era(
                 _label(group, range_, first=index == 0, last=index == len(groups) - 1),
-                adapt(counting) if adapt is not None else counting,
+                adapt(counting, group[-1]) if adapt is not None else counting,
                 {"transformers": range_.narrowed(VersionRange(_low(group), None, group[-1].below))},
             )
         )

@@ -1,0 +1,319 @@
+"""Keys against the key tables: misspelt, unknown, renamed, removed; and what keys tell of the version.
+
+A key is judged only where its consumer is known and all of its keys are: a class of transformers or TRL that is called,
+or a parser whose dataclasses can all be seen.
+"""
+
+from __future__ import annotations
+
+from epochlint.documents.document import Mapping, Scalar
+from epochlint.documents.scalars import boolean_word
+from epochlint.run.observation import Edit, Fix
+from epochlint.run.versions import ANY, VersionRange, version_key
+from epochlint.trainers import tables
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from epochlint.documents.document import Entry
+    from epochlint.run.versions import Versions
+    from epochlint.trainers.hf.loading import HfTaker
+    from epochlint.trainers.tables import Table
+    from epochlint.trainers.trainer import Reading
+
+# Keys whose words are an enum's members, which a truth value never is (`IntervalStrategy(False)` raises; transformers
+# 4.36.2 to 5.24.0, `utils/generic.py`, `ExplicitEnum`).
+WORD_KEYS = frozenset(
+    {"eval_strategy", "evaluation_strategy", "save_strategy", "logging_strategy", "lr_scheduler_type", "hub_strategy"}
+)
+
+
+# Names that no other program gives its own settings: where the consumer cannot be seen, only these tell a version.
+_TELLING = frozenset({
+    "eval_strategy", "evaluation_strategy", "warmup_ratio", "group_by_length", "train_sampling_strategy",
+    "per_gpu_train_batch_size", "per_gpu_eval_batch_size", "overwrite_output_dir", "accelerator_config",
+    "average_tokens_across_devices", "include_for_metrics", "eval_on_start", "batch_eval_metrics", "use_liger_kernel",
+    "save_only_model", "torch_empty_cache_steps", "liger_kernel_config", "parallelism_config", "save_safetensors",
+})  # fmt: skip
+
+
+class Consumer:
+    """Who takes the keys.
+
+    `tables`: of its classes. `extra`: further keys that it takes. `complete`: these are all of its keys. `rejects`: an
+    unknown key stops it; None = by version, or not known. `visible`: it can be seen that it is this consumer.
+    """
+
+    __slots__ = ("complete", "extra", "name", "rejects", "tables", "visible")
+
+    def __init__(
+        self,
+        name: str,
+        tables: Iterable[Table],
+        extra: Iterable[str] = (),
+        *,
+        complete: bool = False,
+        rejects: bool | None = True,
+        visible: bool = True,
+    ) -> None:
+        self.name = name
+        self.tables = tuple(tables)
+        self.extra = frozenset(extra)
+        self.complete = complete
+        self.rejects = rejects
+        self.visible = visible
+
+    def table(self, key: str) -> Table | None:
+        """The table that has a key, in any version."""
+        return next((table for table in self.tables if table.known(key)), None)
+
+    def knows(self, key: str) -> bool:
+        return key in self.extra or self.table(key) is not None
+
+    def names(self) -> set[str]:
+        """Every key that it takes in some version."""
+        found = set(self.extra)
+        for table in self.tables:
+            found.update(table.names())
+        return found
+
+    def nearest(self, key: str) -> str | None:
+        """The key that was probably meant."""
+        close = tables.nearest(key, self.extra)
+        if close is None:
+            close = next((near for near in (table.nearest(key) for table in self.tables) if near is not None), None)
+        return close
+
+
+def consumer_of(reading: Reading, table: Table, extra: Iterable[str] = ()) -> Consumer:
+    """The consumer of a reading whose arguments are one class's (`table`); `extra` are further keys that it takes."""
+    name = table.owner
+    call = reading.call
+    if reading.via == "call" and call is not None:
+        # A class of the script's own that derives from the library's may have fields of its own.
+        callee = str(getattr(call, "callee", "")).rpartition(".")[2]
+        own = bool(getattr(call, "local", False)) or callee != getattr(call, "name", "")
+        return Consumer(name, (table,), extra, complete=not own)
+    if reading.via in ("parse_yaml_file", "parse_json_file", "parse_dict", "argparse") and reading.python is not None:
+        return _of_parser(reading, table, extra)
+    return Consumer(name, (table,), extra, complete=False, visible=bool(reading.via), rejects=None)
+
+
+def _of_parser(reading: Reading, table: Table, extra: Iterable[str]) -> Consumer:
+    """The consumer behind a parser of dataclasses: all of its keys are known where all of its classes are."""
+    origin = reading.command[1] if len(reading.command) > 1 else ""
+    for parser in getattr(reading.python, "parsers", ()):
+        classes = parser.dataclasses
+        if not any(one.origin == origin or origin in one.bases for one in classes):
+            continue
+        known = {*extra, *parser.flags}
+        found = [table]
+        complete = True
+        for one in classes:
+            known.update(one.fields)
+            for name in (one.origin, *one.bases):
+                if not name:
+                    continue
+                other = table_of(name)
+                if other is None:
+                    complete = False
+                elif other not in found:
+                    found.append(other)
+        lenient = any(feed.allow_extra_keys for feed in parser.feeds)
+        return Consumer(parser.kind, found, known, complete=complete, rejects=not lenient)
+    return Consumer(table.owner, (table,), extra, complete=False, rejects=None)
+
+
+def table_of(origin: str) -> Table | None:
+    """The table of an imported class: "trl.SFTConfig", "transformers.training_args.TrainingArguments"."""
+    package, _, name = origin.partition(".")
+    if package not in ("transformers", "trl"):
+        return None
+    try:
+        return tables.load(package, name.rpartition(".")[2])
+    except KeyError:
+        return None
+
+
+# What keys tell of the version --------------------------------------------------------------------------------------
+
+
+def told_by_keys(reading: Reading, table: Table) -> VersionRange:
+    """The versions of transformers that know every key of TrainingArguments that is written, as far as they agree."""
+    found = ANY
+    for entry, _ in reading.entries():
+        key = entry.key
+        if _null(entry) or not table.known(key) or not (reading.via or key in _TELLING):
+            continue
+        home = table.home(key)
+        if home.package != "transformers":
+            continue
+        first, gone = home.first(key), home.gone_in(key)
+        low = first if version_key(first) > version_key(home.versions[0]) else None
+        found = found.narrowed(VersionRange(low, None, gone))
+        value = entry.value
+        steps = value.value if key == "warmup_steps" and isinstance(value, Scalar) else None
+        if isinstance(steps, float) and 0 < steps < 1:  # a share of the run, since 5.0
+            found = found.narrowed(VersionRange("5.0"))
+    return found
+
+
+# Findings -----------------------------------------------------------------------------------------------------------
+
+
+def check_keys(taker: HfTaker, consumer: Consumer, versions: Versions) -> None:
+    """Notes keys that the consumer does not know, or not any more, and words that load as truth values."""
+    for entry, _ in taker.reading.entries():
+        key = entry.key
+        if key.isdigit() or _null(entry):
+            continue
+        table = consumer.table(key)
+        if table is not None:
+            _check_known(taker, consumer, table, entry, versions)
+        elif consumer.complete and key not in consumer.extra:
+            _check_unknown(taker, consumer, entry)
+        if key in WORD_KEYS:
+            check_word(taker, entry, consumer)
+
+
+def _null(entry: Entry) -> bool:
+    return isinstance(entry.value, Scalar) and entry.value.value is None
+
+
+def _check_unknown(taker: HfTaker, consumer: Consumer, entry: Entry) -> None:
+    near = consumer.nearest(entry.key)
+    if near is None:
+        rejected = bool(consumer.rejects)
+        taker.observe("unknown_key", entry.key_span, key=entry.key, consumer=consumer.name, rejected=rejected)
+        return
+    fix = None if near in taker.reading else rename(entry, near, f"write {near}", safe=True)
+    taker.observe(
+        "misspelt_key",
+        entry.key_span,
+        fix,
+        key=entry.key,
+        suggestion=near,
+        consumer=consumer.name,
+        rejected=bool(consumer.rejects),
+    )
+
+
+def _check_known(taker: HfTaker, consumer: Consumer, table: Table, entry: Entry, versions: Versions) -> None:
+    """A key that some version has: whether every version that is possible still has it."""
+    key = entry.key
+    home = table.home(key)
+    gone = home.gone_in(key)
+    if gone is None or key in consumer.extra:
+        return
+    range_ = versions.of(home.package)
+    if range_.at_least(gone) is False:
+        return
+    change = renamed(home, key)
+    fix = None
+    new = change.new if change is not None else None
+    same = change is not None and change.same_meaning
+    if change is not None and new is not None and new not in taker.reading:
+        fix = _moved(entry, change)
+    taker.observe(
+        "renamed",
+        entry.key_span,
+        fix,
+        package=home.package,
+        old=key,
+        new=new,
+        gone_in=gone,
+        same_meaning=same,
+        consumer=consumer.name,
+        visible=consumer.visible,
+        rejected=consumer.rejects is not False,
+    )
+
+
+def renamed(table: Table, key: str) -> tables.Rename | None:
+    try:
+        return tables.renames(table.package, table.owner).get(key)
+    except (KeyError, OSError):
+        return None
+
+
+def _moved(entry: Entry, change: tables.Rename) -> Fix | None:
+    """The edit that moves a value under its new name; safe only where it then means the same."""
+    assert change.new is not None
+    fix = rename(entry, change.new, f"rename to {change.new}", safe=change.same_meaning)
+    if change.value_map is not None:
+        new = _mapped(entry, change.value_map)
+        if new is None:
+            return None
+        fix.edits.append(Edit(entry.value.span, new))
+    return fix
+
+
+def _mapped(entry: Entry, values: dict[str, object]) -> str | None:
+    import json
+
+    node = entry.value
+    if not isinstance(node, Scalar):
+        return None
+    new = values.get(json.dumps(node.value))
+    if new is None:
+        return None
+    quoted = node.span.text[:1] in "\"'"
+    return json.dumps(new) if quoted or not isinstance(new, str) or _is_call(node) else str(new)
+
+
+def _is_call(node: Scalar) -> bool:
+    """A bare word is no text in Python and JSON."""
+    return not node.plain
+
+
+def rename(entry: Entry, new: str, title: str, safe: bool) -> Fix:
+    """Another name for a key, with the quotes or dashes that it stands in."""
+    text = entry.key_span.text
+    written = new
+    for mark in ('"', "'", "--"):
+        if text.startswith(mark):
+            written = mark + new + (mark if mark != "--" else "")
+            break
+    return Fix(title, [Edit(entry.key_span, written)], safe=safe)
+
+
+def check_word(taker: HfTaker, entry: Entry, consumer: Consumer) -> None:
+    """`eval_strategy: no` without quotes loads as False under YAML 1.1."""
+    node = entry.value
+    word = boolean_word(node)
+    if word is None or not isinstance(node, Scalar):
+        return
+    fix = Fix(f'write "{word}"', [Edit(node.span, f'"{word.lower()}"')], safe=True) if word.lower() == "no" else None
+    taker.observe(
+        "boolean_trap",
+        entry.key_span if node.span.source.path == entry.key_span.source.path else node.span,
+        fix,
+        key=entry.key,
+        raw=word,
+        loaded=node.value,
+        consumer=consumer.name,
+        visible=consumer.visible,
+    )
+
+
+def check_numbers(taker: HfTaker, consumer: Consumer, taken: Iterable[str]) -> None:
+    """Notes what the loader makes of numbers under keys that the run itself has no use for (`adam_epsilon: 1e-8`)."""
+    from epochlint.documents.scalars import number
+
+    done = set(taken)
+    for entry, _ in taker.reading.entries():
+        node = entry.value
+        if entry.key in done:
+            continue
+        if isinstance(node, Mapping) and entry.key == "lr_scheduler_kwargs":
+            for inner in node.entries:
+                if isinstance(inner.value, Scalar) and isinstance(inner.value.value, str):
+                    taker.check_number(inner.key, inner, inner.value, number(inner.value))
+            continue
+        table = consumer.table(entry.key)
+        if table is None or not isinstance(node, Scalar):
+            continue
+        kinds = set(table.type(entry.key).split("|"))
+        if kinds <= {"int", "float", "number"} and not isinstance(node.value, bool):
+            taker.check_number(entry.key, entry, node, number(node))

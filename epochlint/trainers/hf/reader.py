@@ -1,0 +1,134 @@
+"""Reading one run of Hugging Face arguments, in steps that a trainer on top of them can put together as it needs.
+
+hf = Hf(reading, LABEL, table)
+hf.take_common()
+...                      # what the trainer has besides
+hf.look_around()         # the Python script, if there is one
+hf.check()
+run = hf.finish()
+"""
+
+from __future__ import annotations
+
+from epochlint.documents.document import Scalar
+from epochlint.run.known import UNKNOWN, Known
+from epochlint.run.run import Run
+from epochlint.trainers.hf import common, keys, refusals
+from epochlint.trainers.hf.eras import eras
+from epochlint.trainers.hf.loading import HfTaker, loader_of, opened, prepared, root_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from epochlint.documents.document import Entry
+    from epochlint.run.counting import Counting
+    from epochlint.run.run import Era
+    from epochlint.trainers.hf.eras import Segment
+    from epochlint.trainers.hf.script import Surroundings
+    from epochlint.trainers.tables import Table
+    from epochlint.trainers.trainer import Reading
+
+
+class Hf:
+    """One reading on its way to a run.
+
+    `consumer`: who takes the keys. `within`: the versions of transformers that know all keys that are written.
+    `around`: the script around a Python call or parser, once `look_around` has looked.
+    """
+
+    __slots__ = ("around", "consumer", "reading", "run", "taker", "within")
+
+    def __init__(self, reading: Reading, label: str, table: Table, extra: Iterable[str] = ()) -> None:
+        self.consumer = keys.consumer_of(reading, table, extra)
+        reading = prepared(reading, self.consumer.names())
+        if not reading.via and _own_schema(reading, self.consumer):
+            # The program that reads this section picks its keys, and may set others itself.
+            reading = opened(reading)
+        self.reading = reading
+        self.run = Run(label, reading.document.source, reading.span, [], reading.versions)
+        self.run.command = reading.command
+        self.taker = HfTaker(self.run, reading, loader_of(reading))
+        self.within = keys.told_by_keys(reading, table)
+        self.around: Surroundings | None = None
+        pinned = reading.versions.of(table.package)
+        if pinned.pinned:
+            self.run.version = pinned.low
+
+    # Taking -----------------------------------------------------------------------------------------------------------
+
+    def take_common(
+        self, defaults: Mapping[str, object] | None = None, keys: Mapping[str, tuple[str, ...]] | None = None
+    ) -> None:
+        common.take_common(self.taker, defaults=defaults, keys=keys)
+
+    def entry(self, key: str) -> Entry | None:
+        """A key that is written, and not as null."""
+        found = self.reading.entry(key)
+        if found is None or (isinstance(found[0].value, Scalar) and found[0].value.value is None):
+            return None
+        return found[0]
+
+    def setting(self, name: str) -> Known:
+        return self.run.settings.get(name, UNKNOWN)
+
+    # The script -------------------------------------------------------------------------------------------------------
+
+    def look_around(self) -> Surroundings | None:
+        """Reads the script that holds the call or the parser: data, callbacks, adapters, model."""
+        if self.reading.python is None:
+            return None
+        from epochlint.trainers.hf import script
+
+        around = script.surroundings(self.reading)
+        self.around = around
+        if around is None:
+            return None
+        folder = _folder_of(self.reading)
+        script.take_data(self.run, around, folder)
+        script.take_patience(self.run, around)
+        script.take_tuning(self.run, around)
+        script.take_model(self.run, around)
+        script.take_devices(self.run, around)
+        return around
+
+    # Checking ---------------------------------------------------------------------------------------------------------
+
+    def check(self, metrics: Iterable[str] | None = ()) -> None:
+        """Everything that transformers' own classes would say. `metrics`: what evaluation produces besides the usual;
+        None = not known."""
+        keys.check_keys(self.taker, self.consumer, self.reading.versions)
+        taken = {key for names in common.KEYS.values() for key in names}
+        keys.check_numbers(self.taker, self.consumer, {*taken, "eval_delay"})
+        versions = self.reading.versions.of("transformers").narrowed(self.within)
+        refusals.check_values(self.taker, self.consumer, versions)
+        if self.around is None:
+            return
+        from epochlint.trainers.hf import script
+
+        refusals.evaluation_data(self.run, judged=not script.evaluates_itself(self.around))
+        refusals.early_stopping(self.run)
+        if metrics is not None and not script.computes_metrics(self.around):
+            refusals.missing_metric(self.run, metrics)
+
+    # Counting ---------------------------------------------------------------------------------------------------------
+
+    def eras(self, adapt: Callable[[Counting, Segment], Counting] | None = None) -> list[Era]:
+        return eras(self.reading.versions, self.run.settings, within=self.within, adapt=adapt)
+
+    def finish(self, found: list[Era] | None = None) -> Run:
+        self.run.eras = tuple(found if found is not None else self.eras())
+        return self.run
+
+
+def _own_schema(reading: Reading, consumer: keys.Consumer) -> bool:
+    """Whether a section holds keys of its author's own beside the arguments."""
+    mapping = reading.layers[-1].mapping
+    if root_of(reading.document, mapping) is None:
+        return False
+    return any(not consumer.knows(entry.key) for entry in mapping.entries)
+
+
+def _folder_of(reading: Reading) -> str:
+    """The folder that a script's paths are tried from first."""
+    return reading.base

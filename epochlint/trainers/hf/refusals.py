@@ -1,0 +1,353 @@
+"""What TrainingArguments and the Trainer refuse themselves, and settings that have no effect.
+
+Source of each: transformers 4.36.2 to 5.24.0, `training_args.py` (`__post_init__`), `trainer.py` (`__init__`, `train`)
+and `optimization.py`; the errors are recorded in tests/conformance.
+"""
+
+from __future__ import annotations
+
+from epochlint.documents.document import Mapping, Scalar
+from epochlint.documents.scalars import boolean, number
+from epochlint.run.known import UNKNOWN, Known
+from epochlint.run.observation import Edit, Fix
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Any
+
+    from epochlint.documents.document import Entry
+    from epochlint.run.run import Run
+    from epochlint.run.versions import VersionRange
+    from epochlint.source import Span
+    from epochlint.trainers.hf.keys import Consumer
+    from epochlint.trainers.hf.loading import HfTaker
+
+_TRAINER = "transformers"
+
+
+def check_values(taker: HfTaker, consumer: Consumer, narrowed: VersionRange) -> None:
+    """Notes what the run's settings make the trainer refuse, or leave without effect.
+
+    `narrowed`: the versions of transformers that project and keys leave possible.
+    """
+    run = taker.run
+    _precision(taker)
+    _words(taker, consumer, narrowed)
+    _whole_numbers(taker)
+    _schedule(taker)
+    _accumulation(taker)
+    best_model(run)
+    warmups(taker, narrowed)
+    dead_cadences(taker)
+
+
+def refuse(taker: HfTaker, span: Span, reason: str) -> None:
+    taker.observe("rejected", span, reason=reason, consumer=_TRAINER)
+
+
+def _true(taker: HfTaker, key: str) -> Entry | None:
+    """The entry of a key that is switched on."""
+    found = taker.reading.entry(key)
+    return found[0] if found is not None and boolean(found[0].value) is True else None
+
+
+def _precision(taker: HfTaker) -> None:
+    for one, other in (("fp16", "bf16"), ("fp16_full_eval", "bf16_full_eval")):
+        first, second = _true(taker, one), _true(taker, other)
+        if first is not None and second is not None:
+            refuse(taker, second.key_span, f"{one} and {other} are both on; at most one of them can be")
+
+
+_ENUMS = (
+    "lr_scheduler_type",
+    "optim",
+    "eval_strategy",
+    "evaluation_strategy",
+    "save_strategy",
+    "logging_strategy",
+)
+
+
+def _words(taker: HfTaker, consumer: Consumer, narrowed: VersionRange) -> None:
+    """Words that are no member of the option's enum, in any version that is possible."""
+    for key in _ENUMS:
+        found = taker.reading.entry(key)
+        table = consumer.table(key)
+        if found is None or table is None:
+            continue
+        node = found[0].value
+        if not isinstance(node, Scalar) or node.value is None:
+            continue
+        if isinstance(node.value, bool):
+            if not node.plain and key != "optim":
+                refuse(taker, found[0].key_span, f"{key} takes a word, not {node.value!s}")
+            continue
+        word = str(node.value)
+        if not word.replace("_", "").isalnum() or word.lower() != word:
+            continue  # a placeholder, an enum's member, a path
+        words = _possible_words(table, key, narrowed)
+        if words and word not in words:
+            import difflib
+
+            close = difflib.get_close_matches(word, words, 1, 0.6)
+            hint = f"; did you mean {close[0]}?" if close else ""
+            refuse(taker, found[0].key_span, f"{word} is no {key} that transformers knows{hint}")
+
+
+def _possible_words(table: object, key: str, narrowed: VersionRange) -> tuple[str, ...]:
+    words = getattr(table, "words", None)
+    if words is None:
+        return ()
+    high = narrowed.high if narrowed.high is not None else narrowed.below
+    found: tuple[str, ...] = words(key, narrowed.low, high)
+    return found
+
+
+def _whole_numbers(taker: HfTaker) -> None:
+    """Counts that must be whole: steps above 1 of a cadence, max_steps."""
+    settings = taker.run.settings
+    limit = settings.get("max_steps", UNKNOWN)
+    value = limit.number
+    if limit.by_hand and value is not None and limit.key_span is not None and value != int(value):
+        refuse(taker, limit.key_span, f"max_steps must be a whole number, not {value:g}")
+    for name in ("eval", "save", "logging"):
+        interval, strategy = settings.get(f"{name}_steps", UNKNOWN), settings.get(f"{name}_strategy", UNKNOWN)
+        step = interval.number
+        if not interval.by_hand or step is None or strategy.value != "steps" or interval.key_span is None:
+            continue
+        if step > 1 and step != int(step):
+            refuse(taker, interval.key_span, f"{name}_steps above 1 must be a whole number, not {step:g}")
+        elif step == 0 and name == "logging":
+            refuse(taker, interval.key_span, "logging_strategy steps needs logging_steps above 0")
+
+
+def _schedule(taker: HfTaker) -> None:
+    settings = taker.run.settings
+    scheduler = settings.get("scheduler", UNKNOWN)
+    if not scheduler.by_hand or scheduler.key_span is None:
+        return
+    name = scheduler.value
+    if name in ("reduce_lr_on_plateau", "greedy") and settings.get("eval_strategy", UNKNOWN).value == "no":
+        refuse(taker, scheduler.key_span, f"lr_scheduler_type {name} needs an evaluation strategy")
+    kwargs = taker.reading.node("lr_scheduler_kwargs")
+    inner = kwargs if isinstance(kwargs, Mapping) else None
+    if inner is None and (kwargs is not None or taker.reading.open_ended):
+        return
+    least = number(inner.get("min_lr")) if inner is not None else None
+    share = number(inner.get("min_lr_rate")) if inner is not None else None
+    rate = settings.get("learning_rate", UNKNOWN).number
+    if name in ("cosine_with_min_lr", "cosine_warmup_with_min_lr"):
+        if least is None and share is None and (inner is None or not inner.open_ended):
+            has = inner is not None and ("min_lr" in inner or "min_lr_rate" in inner)
+            if not has:
+                refuse(taker, scheduler.key_span, f"{name} needs min_lr or min_lr_rate in lr_scheduler_kwargs")
+        value = least if least is not None else share * rate if share is not None and rate is not None else None
+        entry = inner.entry("min_lr" if least is not None else "min_lr_rate") if inner is not None else None
+        if value is not None and entry is not None:
+            settings["min_rate"] = Known(value, scheduler.origin, key_span=entry.key_span, span=entry.value.span)
+    if name == "polynomial":
+        entry = inner.entry("lr_end") if inner is not None else None
+        end = number(entry.value) if entry is not None else 1e-7
+        if end is not None:
+            place = entry.key_span if entry is not None else scheduler.key_span
+            settings["min_rate"] = Known(end, scheduler.origin if entry is not None else "default", key_span=place)
+
+
+def _accumulation(taker: HfTaker) -> None:
+    settings = taker.run.settings
+    plugin, written = settings.get("accelerator_accumulation", UNKNOWN), settings.get("accumulation", UNKNOWN)
+    if plugin.number is not None and written.number is not None and written.number > 1 and plugin.key_span is not None:
+        reason = "gradient_accumulation_steps and accelerator_config's num_steps are both set"
+        taker.observe("rejected", plugin.key_span, reason=reason, consumer=_TRAINER, package=_TRAINER, since="4.46")
+
+
+# Best model ----------------------------------------------------------------------------------------------------------
+
+
+def best_model(run: Run) -> None:
+    """A best model that cannot be chosen: strategies differ, or the save cadence is no multiple of evaluation's."""
+    settings = run.settings
+    if settings.get("load_best", UNKNOWN).value is not True:
+        return
+    evaluation, saving = settings.get("eval_strategy", UNKNOWN), settings.get("save_strategy", UNKNOWN)
+    if not evaluation.exact or not saving.exact or saving.value == "best":
+        return
+    place = run.where("save_strategy", "eval_strategy", "load_best")
+    if evaluation.value != saving.value:
+        reason = f"evaluation goes by {evaluation.value}, saving by {saving.value}"
+        if evaluation.value == "no":
+            reason = f"nothing is evaluated, and saving goes by {saving.value}"
+            place = run.where("load_best")
+        _observe(run, "best_model", place, _strategy_fix(evaluation, saving), reason=reason, key="strategy")
+        return
+    every, save = settings.get("eval_steps", UNKNOWN).number, settings.get("save_steps", UNKNOWN).number
+    if evaluation.value != "steps" or not every or save is None or every < 0:
+        return
+    problem = cadence_problem(save, every)
+    if problem is not None:
+        place = run.where("save_steps", "eval_steps", "load_best")
+        _observe(run, "best_model", place, None, reason=problem, key="cadence")
+
+
+def cadence_problem(save: float, every: float) -> str | None:
+    """Why a save cadence does not go with an evaluation cadence; both in steps, or as shares of the run below 1."""
+    if save % every == 0:
+        return None
+    if every < 1 or save < 1:
+        if not (every < 1 and save < 1):
+            return f"save_steps {save:g} and eval_steps {every:g} mix a share of the run with a number of steps"
+        if (save * 1_000_000) % (every * 1_000_000) == 0:
+            return None
+    return f"save_steps {save:g} is no multiple of eval_steps {every:g}"
+
+
+def _strategy_fix(evaluation: Known, saving: Known) -> Fix | None:
+    """Saving as evaluation does, where both are written and something is evaluated."""
+    span = saving.span
+    if evaluation.value in ("steps", "epoch") and saving.by_hand and span is not None and saving.value in span.text:  # type: ignore[operator] # a word
+        text = span.text.replace(str(saving.value), str(evaluation.value))
+        return Fix(f"save by {evaluation.value}, too", [Edit(span, text)], safe=True)
+    return None
+
+
+# Warmup --------------------------------------------------------------------------------------------------------------
+
+
+def warmups(taker: HfTaker, narrowed: VersionRange) -> None:
+    """Steps and ratio that are both written, and values in a unit that the version does not read."""
+    settings = taker.run.settings
+    steps, ratio = settings.get("warmup_steps", UNKNOWN), settings.get("warmup_ratio", UNKNOWN)
+    if ratio.by_hand:
+        _ratio(taker, ratio)
+    if steps.by_hand:
+        _steps(taker, steps)
+    if steps.by_hand and ratio.by_hand and steps.number is not None and ratio.number is not None:
+        _both(taker, steps, ratio, narrowed)
+
+
+def _both(taker: HfTaker, steps: Known, ratio: Known, narrowed: VersionRange) -> None:
+    new = narrowed.at_least("5.0")
+    place = steps.key_span or ratio.key_span
+    if place is None:
+        return
+    if new is True:
+        # Even a ratio of 0 takes the steps' place.
+        if steps.value != ratio.value:
+            taker.observe("two_warmups", place, wins="warmup_ratio", outcome="ratio wins")
+    elif not steps.number or not ratio.number:
+        return  # one of them only says "none"
+    elif new is False:
+        taker.observe("two_warmups", place, wins="warmup_steps", outcome="steps win")
+    else:
+        outcome = "steps win up to transformers 4.57, the ratio from 5.0"
+        taker.observe("two_warmups", place, wins="by version", outcome=outcome)
+
+
+def _ratio(taker: HfTaker, ratio: Known) -> None:
+    value, place = ratio.number, ratio.key_span
+    if value is None or place is None:
+        return
+    unit: dict[str, Any] = {"value": value, "key": "warmup_ratio", "package": _TRAINER}
+    if value > 1 or value < 0:
+        reads = f"{int(value)} steps" if value > 1 else "nothing"
+        taker.observe("warmup_unit", place, **unit, reads_as="a share of the run", outcome="rejected", until="5.0")
+        if value > 1:
+            outcome = "one step" if int(value) == 1 else "steps"
+            taker.observe("warmup_unit", place, **unit, reads_as=reads, outcome=outcome, since="5.0", until="5.15")
+    elif value == 1:
+        taker.observe("warmup_unit", place, **unit, reads_as="1 step", outcome="one step", since="5.0", until="5.15")
+
+
+def _steps(taker: HfTaker, steps: Known) -> None:
+    value, place = steps.number, steps.key_span
+    if value is None or place is None:
+        return
+    unit: dict[str, Any] = {"value": value, "key": "warmup_steps", "package": _TRAINER}
+    if value < 0:
+        taker.observe("warmup_unit", place, **unit, reads_as="a number of steps", outcome="rejected", since="4.42")
+    elif isinstance(value, float):
+        if 0 < value < 1:
+            taker.observe("warmup_unit", place, **unit, reads_as="no warmup", outcome="nothing", until="4.42")
+        if value:
+            text = "a number of steps"
+            taker.observe("warmup_unit", place, **unit, reads_as=text, outcome="rejected", since="4.42", until="5.0")
+        if value == 1:
+            taker.observe("warmup_unit", place, **unit, reads_as="1 step", outcome="one step", since="5.0")
+
+
+# Cadence -------------------------------------------------------------------------------------------------------------
+
+
+def dead_cadences(taker: HfTaker) -> None:
+    """Cadences that are written while their strategy does not look at them."""
+    settings = taker.run.settings
+    for name in ("eval", "save"):
+        interval, strategy = settings.get(f"{name}_steps", UNKNOWN), settings.get(f"{name}_strategy", UNKNOWN)
+        if not interval.by_hand or not interval.value or not strategy.exact or interval.key_span is None:
+            continue
+        if strategy.value in ("no", "epoch") and not (name == "save" and strategy.value == "no"):
+            taker.observe("dead_cadence", interval.key_span, key=f"{name}_steps", strategy=strategy.value)
+
+
+def evaluation_data(run: Run, *, judged: bool = True) -> None:
+    """Validation data that nothing evaluates, and evaluation without data. `judged`: the script shows no other use."""
+    strategy, data = run.settings.get("eval_strategy", UNKNOWN), run.settings.get("validation", UNKNOWN)
+    if not strategy.exact or not data.exact:
+        return
+    if data.value is True and strategy.value == "no" and judged:
+        reason = "eval_strategy is no" if strategy.by_hand else "eval_strategy is not written, and no by default"
+        _observe(run, "evaluation_off", run.where("eval_strategy", "eval_steps", "validation"), None, reason=reason)
+    if data.value is False and strategy.by_hand and strategy.value in ("steps", "epoch"):
+        _observe(run, "evaluation_without_data", run.where("eval_strategy"), None)
+
+
+# The plateau schedules set a metric themselves.
+_NO_METRIC = frozenset({
+    "linear", "cosine", "cosine_with_restarts", "polynomial", "constant", "constant_with_warmup", "inverse_sqrt",
+    "cosine_with_min_lr", "warmup_stable_decay", "cosine_warmup_with_min_lr",
+})  # fmt: skip
+
+
+def early_stopping(run: Run) -> None:
+    """What the callback asserts before training: a metric and an evaluation strategy."""
+    settings = run.settings
+    patience = settings.get("early_stopping_patience")
+    if patience is None or not patience.by_hand or patience.key_span is None:
+        return
+    strategy, best = settings.get("eval_strategy", UNKNOWN), settings.get("load_best", UNKNOWN)
+    metric, scheduler = settings.get("metric_for_best", UNKNOWN), settings.get("scheduler", UNKNOWN)
+    reason = None
+    if strategy.exact and strategy.value == "no":
+        reason = "early stopping needs an evaluation strategy"
+    elif metric.exact and metric.value is None and best.value is False and scheduler.value in _NO_METRIC:
+        reason = "early stopping needs metric_for_best_model (or load_best_model_at_end)"
+    if reason is not None:
+        _observe(run, "rejected", patience.key_span, None, reason=reason, consumer=_TRAINER)
+
+
+# What every evaluation produces by itself (`trainer.py`, `evaluate` and `evaluation_loop`).
+_PRODUCED = (
+    "loss",
+    "runtime",
+    "samples_per_second",
+    "steps_per_second",
+    "model_preparation_time",
+    "jit_compilation_time",
+)
+
+
+def missing_metric(run: Run, produced: Iterable[str] = ()) -> None:
+    """A metric for the best model that no evaluation of this script produces."""
+    metric = run.settings.get("metric_for_best", UNKNOWN)
+    if not metric.by_hand or not isinstance(metric.value, str) or metric.key_span is None:
+        return
+    name = metric.value.removeprefix("eval_")
+    if name not in _PRODUCED and name not in produced and not name.endswith("_loss"):
+        _observe(run, "metric_missing", metric.key_span, None, metric=metric.value)
+
+
+def _observe(run: Run, name: str, span: Span, fix: Fix | None, **values: object) -> None:
+    from epochlint.run.observation import Observation
+
+    run.observations.append(Observation(name, span, values, fix=fix))

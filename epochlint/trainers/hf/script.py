@@ -1,0 +1,391 @@
+"""What a Python script does around a trainer's arguments: its data, callbacks, adapters, model.
+
+Only what can be told for certain is told: a script that builds its model or data elsewhere leaves them unknown.
+"""
+
+from __future__ import annotations
+
+from epochlint.documents.document import Scalar, Sequence, Unresolved
+from epochlint.documents.python.model import (
+    Choice,
+    DatasetNode,
+    Parsed,
+    PythonDocument,
+    Reference,
+    Symbol,
+)
+from epochlint.run.known import COUNTED, WRITTEN, Known, unknown
+from epochlint.run.run import DataSource
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from epochlint.documents.document import Entry, Node
+    from epochlint.documents.python.model import Call, Operation
+    from epochlint.run.run import Run
+    from epochlint.trainers.trainer import Reading
+
+# Positions of (training data, validation data, model) in trainers' signatures, where they are not the common ones
+# (transformers and trl, `__init__` of each class).
+_POSITIONS = {
+    "DPOTrainer": (4, 5, 0),
+    "KTOTrainer": (3, 4, 0),
+    "GRPOTrainer": (3, 4, 0),
+    "RLOOTrainer": (3, 4, 0),
+    "PPOTrainer": (None, None, 2),
+    "RewardTrainer": (3, 4, 0),
+}
+_USUAL = (3, 4, 0)
+
+_ADAPTERS = {
+    "LoraConfig": "lora",
+    "AdaLoraConfig": "lora",
+    "LoHaConfig": "other",
+    "LoKrConfig": "other",
+    "IA3Config": "other",
+    "VeraConfig": "other",
+    "OFTConfig": "other",
+    "BOFTConfig": "other",
+    "LNTuningConfig": "other",
+    "PrefixTuningConfig": "prefix",
+    "PromptTuningConfig": "prefix",
+    "PromptEncoderConfig": "prefix",
+    "MultitaskPromptTuningConfig": "prefix",
+    "CPTConfig": "prefix",
+    "AdaptionPromptConfig": "prefix",
+}
+
+# Parts of model classes' names that no language model has.
+_OTHER_MODELS = (
+    "Image", "Vision", "Video", "Audio", "Speech", "Whisper", "Wav2Vec", "ViT", "Detr", "Segformer", "CLIP",
+    "Object", "Depth", "Segmentation", "Swin", "ConvNext", "ResNet", "Hubert", "WavLM", "TimeSeries", "Timm",
+    "MaskFormer", "SamModel",
+)  # fmt: skip
+
+
+class Surroundings:
+    """A script around one set of arguments. `trainer` is the call that is given them; None where it is not there."""
+
+    __slots__ = ("arguments", "python", "trainer")
+
+    def __init__(self, python: PythonDocument, trainer: Call | None) -> None:
+        self.python = python
+        self.trainer = trainer
+        self.arguments = trainer.arguments if trainer is not None else None
+
+    def argument(self, keyword: str, position: int | None = None) -> Node | None:
+        return self.trainer.argument(keyword, position) if self.trainer is not None else None
+
+    @property
+    def name(self) -> str:
+        return self.trainer.name if self.trainer is not None else ""
+
+    @property
+    def whole(self) -> bool:
+        """Whether the trainer's call shows all that it is given, and its class is the library's own."""
+        trainer = self.trainer
+        return trainer is not None and not trainer.arguments.open_ended and bool(trainer.origin or not trainer.local)
+
+    def calls(self, *names: str) -> Iterator[Call]:
+        return (call for call in self.python.calls if call.name in names)
+
+    def imports(self, package: str) -> bool:
+        dotted = package + "."
+        return any(origin == package or origin.startswith(dotted) for origin in self.python.imports.values()) or any(
+            module == package or module.startswith(dotted) for module in self.python.stars
+        )
+
+
+def surroundings(reading: Reading) -> Surroundings | None:
+    """The script of a reading and the trainer in it that is given these arguments; None where there is no script."""
+    python = reading.python
+    if not isinstance(python, PythonDocument):
+        return None
+    origin = reading.command[1] if reading.command[:1] == ("call",) and len(reading.command) > 1 else ""
+    for call in python.calls:
+        if call.name.endswith("Trainer") and any(
+            _is_ours(entry.value, reading, origin) for entry in call.arguments.entries
+        ):
+            return Surroundings(python, call)
+    return Surroundings(python, None)
+
+
+def _is_ours(node: Node, reading: Reading, origin: str) -> bool:
+    if isinstance(node, Choice):
+        return any(_is_ours(option, reading, origin) for option in node.options)
+    if isinstance(node, Reference):
+        return node.call is reading.call and reading.call is not None and not node.attribute
+    if isinstance(node, Parsed):
+        return bool(origin) and (node.dataclass.origin == origin or origin in node.dataclass.bases)
+    return False
+
+
+# Data ----------------------------------------------------------------------------------------------------------------
+
+
+def take_data(run: Run, around: Surroundings, base: str) -> None:
+    """The training and validation data of the trainer's call into the run."""
+    trainer = around.trainer
+    if trainer is None:
+        return
+    train, evaluation, _ = _POSITIONS.get(trainer.name, _USUAL)
+    entry = trainer.entry("train_dataset", train)
+    if entry is not None:
+        data = one_split(entry.value, "train")
+        if data is not None:
+            run.training.extend(sources(data, entry, base, run))
+            if data.streaming:
+                run.settings["streaming"] = Known(True, WRITTEN, key_span=entry.key_span)
+            packed = next((one for one in _operations(data) if one.kind == "pack"), None)
+            if packed is not None:
+                run.settings.setdefault("packing", Known(True, WRITTEN, key_span=packed.span))
+        elif isinstance(entry.value, Choice):
+            run.settings["streaming"] = unknown(entry.key_span, entry.value.span)
+    _take_validation(run, around, trainer.entry("eval_dataset", evaluation), base)
+
+
+def _take_validation(run: Run, around: Surroundings, entry: Entry | None, base: str) -> None:
+    trainer = around.trainer
+    assert trainer is not None
+    if entry is None:
+        run.settings["validation"] = Known(False) if around.whole and not _sets(around, "eval_dataset") else unknown()
+        return
+    node = entry.value
+    if isinstance(node, Scalar) and node.value is None:
+        run.settings["validation"] = Known(False, WRITTEN, key_span=entry.key_span, span=node.span)
+    elif isinstance(node, (Choice, Unresolved)) and not isinstance(node, Symbol):
+        # `val if args.do_eval else None`, a value of a function: it may be None.
+        run.settings["validation"] = unknown(entry.key_span, node.span)
+    else:
+        run.settings["validation"] = Known(True, WRITTEN, key_span=entry.key_span, span=node.span)
+        run.writes["validation"] = entry.key_span
+        data = one_split(node, "test")
+        if data is not None:
+            run.validation.extend(sources(data, entry, base, run))
+
+
+def _sets(around: Surroundings, attribute: str) -> bool:
+    """Whether the script sets an attribute of something later on (`trainer.eval_dataset = ...`)."""
+    return f".{attribute} =" in around.python.source.text or f".{attribute}=" in around.python.source.text
+
+
+def one_split(node: Node, name: str) -> DatasetNode | None:
+    """The dataset of a node, if it is a single set of rows."""
+    if not isinstance(node, DatasetNode):
+        return None
+    if node.form in ("splits", "halves") and node.split is None:
+        return (node.members or {}).get(name)
+    return node
+
+
+def sources(data: DatasetNode, entry: Entry, base: str, run: Run) -> Iterator[DataSource]:
+    """The places that a dataset's rows come from; several for a concatenation without operations of its own."""
+    if data.parts and not data.operations:
+        for part in data.parts:
+            yield from sources(part, entry, base, run)
+        return
+    rows = Known(data.rows, COUNTED, span=data.span) if data.rows is not None else Known(exact=False)
+    if data.parts:
+        rows = Known(exact=False)
+    yield DataSource(
+        data.span if data.span.source.path == run.source.path else entry.key_span,
+        paths=data.files if data.files is not None else ((data.hub,) if data.hub and _is_path(data.hub) else ()),
+        base=base,
+        hub=data.hub,
+        split=data.split,
+        operations=[rows_after(one) for one in data.operations],
+        rows=rows,
+    )
+
+
+def _is_path(name: str) -> bool:
+    """Whether a data set's name is a file; a folder's files are told apart by split, which is not done here."""
+    return name.endswith((".json", ".jsonl", ".csv", ".parquet", ".arrow", ".txt"))
+
+
+def _operations(data: DatasetNode) -> Iterator[Operation]:
+    yield from data.operations
+    for part in data.parts:
+        yield from _operations(part)
+
+
+def rows_after(operation: Operation) -> Callable[[int], int | None]:
+    """How many rows are left of so many (datasets 4.8, `Dataset.train_test_split` and `select`); None = not known."""
+    kind, amount, start, stop = operation.kind, operation.amount, operation.start, operation.stop
+
+    def after(rows: int) -> int | None:
+        if kind == "shuffle":
+            return rows
+        if kind == "select" and amount is not None:
+            return min(rows, int(amount))
+        if kind == "sample" and amount is not None:
+            return min(rows, int(amount)) if isinstance(amount, int) else int(rows * amount)
+        if kind == "slice":
+            first, last = _index(start, rows, 0), _index(stop, rows, rows)
+            return max(0, last - first)
+        if kind == "repeat" and isinstance(amount, int):
+            return rows * amount
+        if kind in ("split-train", "split-test"):
+            test, train = split_sizes(rows, amount, stop)
+            return None if test is None or train is None else (train if kind == "split-train" else test)
+        return None
+
+    return after
+
+
+def split_sizes(rows: int, test: float | None, train: float | None) -> tuple[int | None, int | None]:
+    """(test, training) rows of `train_test_split`: shares are rounded up for the test, down for the training part."""
+    from math import ceil, floor
+
+    if test is None and train is None:
+        return None, None
+    n_test = None if test is None else (ceil(test * rows) if isinstance(test, float) else int(test))
+    n_train = None if train is None else (floor(train * rows) if isinstance(train, float) else int(train))
+    if n_test is None:
+        assert n_train is not None
+        n_test = rows - n_train
+    if n_train is None:
+        n_train = rows - n_test
+    return n_test, n_train
+
+
+def _index(value: float | None, rows: int, default: int) -> int:
+    if value is None:
+        return default
+    index = round(value * rows) if isinstance(value, float) else int(value)
+    return max(0, min(rows, index if index >= 0 else rows + index))
+
+
+# Callbacks, adapters, model ------------------------------------------------------------------------------------------
+
+
+def take_patience(run: Run, around: Surroundings) -> None:
+    """`EarlyStoppingCallback(early_stopping_patience=...)` among the trainer's callbacks; the default is 1."""
+    trainer = around.trainer
+    if trainer is None:
+        return
+    nodes: list[Node] = []
+    callbacks = trainer.argument("callbacks")
+    nodes.extend(callbacks.items if isinstance(callbacks, Sequence) else [callbacks] if callbacks is not None else [])
+    for call in around.calls("add_callback"):
+        if call.receiver is trainer:
+            nodes.extend(entry.value for entry in call.arguments.entries)
+    for node in nodes:
+        if isinstance(node, Symbol) and node.origin.endswith("EarlyStoppingCallback"):
+            run.settings["early_stopping_patience"] = Known(1, WRITTEN, key_span=node.span, span=node.span)
+        if isinstance(node, Reference) and node.call.name == "EarlyStoppingCallback":
+            call = node.call
+            entry = call.entry("early_stopping_patience", 0)
+            if entry is None:
+                known = unknown(call.span) if call.arguments.open_ended else Known(1, WRITTEN, key_span=call.span)
+            else:
+                value = entry.value.value if isinstance(entry.value, Scalar) else None
+                whole = isinstance(value, int) and not isinstance(value, bool)
+                known = (
+                    Known(value, WRITTEN, key_span=entry.key_span, span=entry.value.span)
+                    if whole
+                    else unknown(entry.key_span, entry.value.span)
+                )
+            run.settings["early_stopping_patience"] = known
+
+
+def take_tuning(run: Run, around: Surroundings) -> None:
+    """`tuning` and `lora_rank` from the adapter that the trainer or the model is given; full where surely none is."""
+    adapter = adapter_of(around)
+    quantized = _loads_quantized(around)
+    if adapter is not None:
+        kind = _ADAPTERS.get(adapter.name, "lora")
+        if kind == "lora" and quantized:
+            kind = "qlora"
+        run.settings["tuning"] = Known(kind, WRITTEN, key_span=adapter.span)
+        rank = adapter.argument("r")
+        if isinstance(rank, Scalar) and isinstance(rank.value, int):
+            run.settings["lora_rank"] = Known(rank.value, WRITTEN, span=rank.span)
+        return
+    text = around.python.source.text
+    if around.trainer is None or not around.whole or around.imports("peft") or around.imports("unsloth"):
+        return
+    if "requires_grad" in text or "peft" in text or "adapter" in text or quantized:
+        return
+    model = _model(around)
+    if isinstance(model, Scalar) or (isinstance(model, Reference) and model.call.name.endswith("from_pretrained")):
+        run.settings["tuning"] = Known("full")
+
+
+def adapter_of(around: Surroundings) -> Call | None:
+    """The adapter's configuration, or the call that puts an adapter on the model (`get_peft_model`)."""
+    node = around.argument("peft_config")
+    if isinstance(node, Choice):
+        node = next((option for option in node.options if isinstance(option, Reference)), None)
+        if node is not None and around.argument("peft_config") is not node:
+            return None  # with or without: not known
+    if isinstance(node, Reference) and node.call.name in _ADAPTERS:
+        return node.call
+    for call in around.calls("get_peft_model"):
+        if call.guarded:
+            continue
+        config = call.argument("peft_config", 1)
+        return config.call if isinstance(config, Reference) and config.call.name in _ADAPTERS else call
+    return None
+
+
+def _loads_quantized(around: Surroundings) -> bool:
+    for call in around.python.calls:
+        if call.name in ("BitsAndBytesConfig", "from_pretrained"):
+            flag = call.argument("load_in_4bit")
+            if isinstance(flag, Scalar) and flag.value is True:
+                return True
+    # FastLanguageModel loads in four bits unless it is told otherwise.
+    loads = (call for call in around.calls("from_pretrained") if call.origin.startswith("unsloth.Fast"))
+    return any(call.argument("load_in_4bit") is None for call in loads)
+
+
+def _model(around: Surroundings) -> Node | None:
+    position = _POSITIONS.get(around.name, _USUAL)[2]
+    node = around.argument("model", position)
+    seen = 0
+    while isinstance(node, Reference) and node.call.name in ("get_peft_model", "prepare_model_for_kbit_training"):
+        node = node.call.argument("model", 0)
+        seen += 1
+        if seen > 8:
+            break
+    return node
+
+
+def take_model(run: Run, around: Surroundings) -> None:
+    """The model's name, and whether it is a language model at all."""
+    node = _model(around)
+    if isinstance(node, Reference):
+        call = node.call
+        owner = call.origin or call.callee
+        if any(part in owner for part in _OTHER_MODELS):
+            run.settings["language_model"] = Known(False, span=call.span)
+        entry = call.entry("pretrained_model_name_or_path", 0) or call.entry("model_name")
+        node = entry.value if entry is not None else None
+    if isinstance(node, Scalar) and isinstance(node.value, str):
+        run.settings["model"] = Known(node.value, WRITTEN, span=node.span)
+
+
+def take_devices(run: Run, around: Surroundings) -> None:
+    """Devices that the script itself leaves visible before it starts (`os.environ["CUDA_VISIBLE_DEVICES"] = "0"`)."""
+    entry = around.python.environment.entry("CUDA_VISIBLE_DEVICES")
+    if entry is None or not isinstance(entry.value, Scalar) or not isinstance(entry.value.value, str):
+        return
+    devices = [one for one in entry.value.value.split(",") if one.strip()]
+    if devices and all(one.strip().isdigit() for one in devices):
+        run.settings["gpus"] = Known(len(devices), WRITTEN, key_span=entry.key_span, span=entry.value.span)
+
+
+def computes_metrics(around: Surroundings) -> bool:
+    """Whether something in the script may compute metrics of its own."""
+    trainer = around.trainer
+    if trainer is None or not around.whole or trainer.methods or trainer.local:
+        return True
+    node = trainer.argument("compute_metrics", 7)
+    return node is not None and not (isinstance(node, Scalar) and node.value is None)
+
+
+def evaluates_itself(around: Surroundings) -> bool:
+    """Whether the script evaluates or predicts by a call of its own, before or after training."""
+    return any(True for _ in around.calls("evaluate", "predict"))
