@@ -1,0 +1,79 @@
+"""Reading a shell script."""
+
+from __future__ import annotations
+
+from epochlint.documents.document import Problem
+from epochlint.documents.shell.document import ShellDocument
+from epochlint.source import Span
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from epochlint.documents.document import Mapping
+    from epochlint.source import Source
+
+# A launch script has kilobytes; megabytes are archives that unpack themselves.
+LARGEST = 1_000_000
+
+# A script without any of these starts no training. Lower case.
+_WORDS = (
+    "train", "tune", "tuning", "sft", "lora", "epoch", "accelerate", "torchrun", "torch.distributed", "deepspeed",
+    "llamafactory", "swift", "axolotl", "dpo", "grpo", "ppo", "rlhf", "mlx", "litgpt", "unsloth", "ilab", "oumi",
+    "learning", "batch_size", "batch-size", "customization", "mpirun", "composer", "orpo", "kto",
+)  # fmt: skip
+
+
+def read(source: Source, *, environment: dict[str, str] | Mapping | None = None) -> ShellDocument:
+    """Read a script: the commands that it runs, as far as they can be known. Nothing is ever run.
+
+    `environment` holds variables that are set around the script (a manifest's `env`). Never raises on any text: what
+    is wrong stands in the document's `problems`. Makefiles and Dockerfiles are read, too: by their names.
+    """
+    document = ShellDocument(source)
+    text = source.text
+    lowered = text.lower()
+    if not any(word in lowered for word in _WORDS):
+        return document
+    if len(text) > LARGEST:
+        reason = f"larger than {LARGEST // 1_000_000} MB, which no launch script is"
+        document.problems.append(Problem("too-large", reason, Span(source, 0, 0)))
+        return document
+    if "\0" in text:
+        document.problems.append(Problem("encoding", "not a text file", Span(source, 0, 0)))
+        return document
+
+    from epochlint.documents import commands
+
+    kind = commands.kind_of(source.path) if not source.label else ""
+    if kind:
+        document.launches = commands.of_file(source, kind)
+    else:
+        _follow(source, document, environment)
+    return document
+
+
+def _follow(source: Source, document: ShellDocument, environment: dict[str, str] | Mapping | None) -> None:
+    from epochlint.documents.document import Entry, Mapping, Scalar
+    from epochlint.documents.shell import cuts, directives
+    from epochlint.documents.shell.follow import Follower
+    from epochlint.documents.shell.syntax import Parser, TooDeepError
+    from epochlint.documents.shell.text import Text
+
+    document.scheduler, document.directives = directives.read(source)
+    if isinstance(environment, dict):
+        nowhere = Span(source, 0, 0)
+        entries = [Entry(name, nowhere, Scalar(nowhere, value, value, True)) for name, value in environment.items()]
+        environment = Mapping(nowhere, entries)
+    text = Text.of(source)
+    parser = Parser(text.text)
+    try:
+        parser.parse()
+    except TooDeepError:
+        document.problems.append(Problem("too-deep", "nested too deeply", Span(source, 0, 0)))
+    for at, reason in parser.problems:
+        place = text.place(at, at)[0]
+        document.problems.append(Problem("syntax", reason, Span(source, place, place)))
+    follower = Follower(source, document.directives, document.scheduler, environment)
+    follower.follow(text, parser.statements)
+    document.problems += follower.problems
+    document.cuts = cuts.find(source, text, parser.statements, follower.origins)
+    document.launches = follower.commands

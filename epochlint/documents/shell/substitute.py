@@ -1,0 +1,143 @@
+"""What `$(...)` gives and which variables the surroundings set, as far as that is known without running anything."""
+
+from __future__ import annotations
+
+from epochlint.documents.document import Scalar
+from epochlint.documents.shell import printed
+from epochlint.documents.shell.directives import slurm_variables
+from epochlint.documents.shell.expand import Expander
+from epochlint.documents.shell.syntax import Chain, Parser, Pipeline, Simple, Statement, TooDeepError
+from epochlint.documents.shell.text import Text
+from epochlint.documents.shell.values import Piece, Value, text_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from epochlint.documents.document import Entry, Mapping
+    from epochlint.source import Source
+
+DEEPEST_CALLS = 12  # of functions, and of commands within commands
+
+
+class Substituting(Expander):
+    """Expands words, with the variables of the batch system and the environment, and with what commands print."""
+
+    __slots__ = ("_calls", "_given", "_slurm")
+
+    def __init__(self, source: Source, settings: Mapping, scheduler: str, environment: Mapping | None) -> None:
+        super().__init__(source)
+        self._calls = 0
+        self._slurm = slurm_variables(settings) if scheduler == "slurm" else {}
+        self._given: dict[str, Entry] = dict(environment.last) if environment is not None else {}
+
+    def special(self, name: str) -> Value | None:
+        if name in self._given:
+            entry = self._given[name]
+            span = entry.value.span
+            if isinstance(entry.value, Scalar):
+                raw = entry.value.raw
+                piece = Piece(raw, (0, 0), written=span)
+            else:
+                piece = Piece(None, (0, 0), reason=f"{name} is not known here", name=name)
+            return Value([piece], (0, 0), (0, 0))
+        if name in ("0", "BASH_SOURCE"):
+            return Value([Piece(self.source.path, (0, 0))], (0, 0), (0, 0))
+        if name == "PWD":
+            folder = self.scope.folder
+            return None if folder is None else Value([Piece(folder or ".", (0, 0))], (0, 0), (0, 0))
+        if name.startswith("SLURM_") and self._slurm:
+            found = self._slurm.get(name)
+            if found is not None:
+                return Value([Piece(found.raw, (0, 0), written=found.span)], (0, 0), (0, 0))
+            gap = Piece(None, (0, 0), reason=f"Slurm sets {name} when the job runs", name=name)
+            return Value([gap], (0, 0), (0, 0))
+        return None
+
+    def substitute(self, text: Text, start: int, end: int, place: tuple[int, int], quoted: bool) -> list[Piece]:
+        reason = f"it is what `{_shortened(text.text[start:end])}` prints"
+        unknown = Piece(None, place, reason=reason, quoted=quoted)
+        if end - start > 2_000 or self._calls >= DEEPEST_CALLS:
+            return [unknown]
+        inner = text.text[start:end]
+        parser = Parser(text.text, start, end)
+        try:
+            statements = parser.parse()
+        except TooDeepError:
+            return [unknown]
+        self._calls += 1
+        try:
+            known, assumed = self._printed(text, statements)
+        finally:
+            self._calls -= 1
+        if known is None or len(known) > 4_096:
+            gap = next(iter(self._gaps(text, statements)), None)
+            if gap is not None and gap.absent:
+                unknown.absent = True  # $(echo $1 | ...)
+            unknown.name = inner if len(inner) < 40 else ""
+            return [unknown]
+        return [Piece(known.rstrip("\n"), place, quoted=quoted, split=not quoted, assumed=assumed)]
+
+    def _gaps(self, text: Text, statements: Sequence[Statement]) -> Iterator[Piece]:
+        for statement in statements:
+            parts = statement.parts if isinstance(statement, Pipeline) else [statement]
+            for part in parts:
+                if isinstance(part, Simple):
+                    for word in part.words:
+                        yield from (piece for piece in self.value(text, *word) if piece.text is None)
+
+    def _printed(self, text: Text, statements: Sequence[Statement]) -> tuple[str | None, bool]:
+        """What statements print, where that is simple; whether it rests on assumptions."""
+        folder: str | None = None
+        steps: list[Statement] = []
+        for statement in statements:
+            steps += [part for _, part in statement.parts] if isinstance(statement, Chain) else [statement]
+        for step in steps[:-1]:
+            words, _ = self._known_words(text, step)
+            if words is None or words[:1] not in (["cd"], ["pushd"]):
+                return None, False
+            folder = words[-1] if len(words) > 1 else None
+        if not steps:
+            return "", False
+        last = steps[-1]
+        parts = last.parts if isinstance(last, Pipeline) else [last]
+        printed_text: str | None = None
+        assumed = False
+        for index, part in enumerate(parts):
+            words, soft = self._known_words(text, part)
+            assumed = assumed or soft
+            if words is None:
+                return None, False
+            if words == ["pwd"] and folder is not None:
+                printed_text = folder
+                continue
+            given = printed_text if index else None
+            if isinstance(part, Simple):
+                here = next((r for r in part.redirections if r.operator == "<<<"), None)
+                if here is not None:
+                    given = text_of(self.value(text, *here.target))
+            if words == ["pwd"]:
+                printed_text = self.scope.folder or "." if self.scope.folder is not None else None
+            else:
+                printed_text = printed.output(words, given)
+            if printed_text is None:
+                return None, False
+        return printed_text, assumed
+
+    def _known_words(self, text: Text, statement: Statement) -> tuple[list[str] | None, bool]:
+        if not isinstance(statement, Simple) or statement.assignments:
+            return None, False
+        words: list[str] = []
+        assumed = False
+        for word in statement.words:
+            for field in self.fields(text, *word):
+                if field.text is None or len(words) > 256:
+                    return None, False
+                assumed = assumed or any(piece.assumed for piece in field.pieces)
+                words.append(field.text)
+        return words, assumed
+
+
+def _shortened(text: str) -> str:
+    text = " ".join(text.split())
+    return text if len(text) <= 40 else text[:37] + "..."
