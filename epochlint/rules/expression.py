@@ -694,6 +694,7 @@ _MAKERS: dict[str, Callable[..., Function]] = {
     "ceil": _monotone(ceil),
     "floor": _monotone(floor),
     "round": _monotone(round),
+    "root": _monotone(lambda value: value**0.5 if value >= 0 else 0.0),
     "abs": _absolute,
     "contains": _text(lambda text, part: part in text),
     "starts": _text(lambda text, part: text.startswith(part)),

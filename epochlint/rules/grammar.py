@@ -38,6 +38,7 @@ FUNCTIONS: dict[str, tuple[tuple[str, ...], str]] = {
     "ceil": ((VALUE,), VALUE),
     "floor": ((VALUE,), VALUE),
     "round": ((VALUE,), VALUE),
+    "root": ((VALUE,), VALUE),
     "abs": ((VALUE,), VALUE),
     "billions": ((VALUE,), VALUE),
     "contains": ((VALUE, VALUE), TRUTH),
