@@ -27,7 +27,8 @@ numbers, shares are fractions of one, rates are what the optimizer is given.
 | load_best, metric_for_best, early_stopping_patience, save_total_limit | |
 | method, tuning | words of DESIGN: sft, dpo, ...; full, lora, qlora, prefix, ... |
 | beta, num_generations, loss_type | preference and reinforcement tuning |
-| steps_per_generation | micro-batches that one generation of completions is used for (TRL) |
+| steps_per_generation, generation_batch_size | micro-batches, or completions over all workers, of one generation (TRL) |
+| half_precision | "fp16", "bf16", "no" |
 | lora_rank, optimizer, model, sequence_length | |
 | language_model | False where the run is certainly no language model's |
 | batch_unknown | True where steps cannot come of rows: token batches, a batch found by trial |
