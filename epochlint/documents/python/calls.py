@@ -176,7 +176,8 @@ def _plain(attribute: str) -> str:
     """An attribute path without the indices in it: "jobs[0].create" is "jobs.create"."""
     if "[" not in attribute:
         return attribute
-    return ".".join(part.partition("[")[0] for part in attribute.split("."))
+    parts = [part.partition("[")[0] for part in attribute.split(".")]
+    return ".".join(part for part in parts if part)
 
 
 def _imported(it: Interpreter, callee: Imported, site: Site) -> Node:
@@ -383,16 +384,8 @@ def read_uncalled(it: Interpreter) -> None:
     """Read the functions that nothing in the file calls: another file may, and leave their defaults as they are."""
     it.guard = Guard(None, UNCALLED)
     waiting = [function for function in it.functions if not it.passes.get(id(function.node))]
-    used: set[str] = set()
-    for function in waiting:
-        for part in ast.walk(function.node):
-            it.spend()
-            if isinstance(part, ast.Name):
-                used.add(part.id)
-            elif isinstance(part, ast.Attribute):
-                used.add(part.attr)
     # What others of them call comes after those others, since its arguments may be visible there.
-    waiting.sort(key=lambda function: function.name in used)
+    waiting.sort(key=lambda function: sum(text.count(f"{function.name}(") for text in it.texts) > 1)
     for function in waiting:
         if not it.passes.get(id(function.node)) and function.owner is None:
             parsers.read_uncalled(it, function) or invoke(it, function, empty_site(it, function), uncalled=True)

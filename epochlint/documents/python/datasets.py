@@ -1,7 +1,7 @@
 """Datasets: where rows come from and what is done to them, for `datasets`, pandas and lists of rows.
 
-Facts: datasets 4.x `load.py`, `arrow_dataset.py` (a `select` beyond the end raises, `train_test_split` gives ceil of the
-test share), `arrow_reader.py` (slices of a split are cut at its end).
+Facts (datasets 5.2.0): `select` beyond the end raises (`arrow_dataset.py`); a slice of a split is cut at its end, and a
+percentage is round(percent * rows / 100) (`arrow_reader.py`); `train_test_split` without sizes takes a quarter.
 """
 
 from __future__ import annotations

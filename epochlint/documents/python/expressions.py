@@ -34,6 +34,7 @@ from epochlint.documents.python.values import (
     names_in,
     rests_on_default,
     same,
+    text_of,
     truth,
 )
 
@@ -309,8 +310,8 @@ def item(it: Interpreter, base: Node, key: Node, span: Span) -> Node:
             return Unknown(span, "the file it comes from is not visible", frozenset((key.value,)))
         return Unknown(span, "the file it comes from is not visible")
     if isinstance(base, Unresolved):
-        name = key.value if isinstance(key, Scalar) else None
-        return Unknown(span, base.reason, names_in(base) | ({name} if isinstance(name, str) else NO_NAMES))
+        wanted = text_of(key)
+        return Unknown(span, base.reason, names_in(base) | ({wanted} if wanted is not None else NO_NAMES))
     return Unknown(span, "an item of something that is not known")
 
 
@@ -671,11 +672,12 @@ def _unrolled(
 # --- The rest ---------------------------------------------------------------------------------------------------------
 
 
-def _await(it: Interpreter, node: ast.Await | ast.YieldFrom | ast.Starred) -> Node:
+def _await(it: Interpreter, node: ast.Await | ast.Starred) -> Node:
     return it.eval(node.value)
 
 
-def _yield(it: Interpreter, node: ast.Yield) -> Node:
+def _yield(it: Interpreter, node: ast.Yield | ast.YieldFrom) -> Node:
+    it.frame.generator = True
     if node.value is not None:
         it.eval(node.value)
     return it.unknown(node, "what is sent to a generator")
@@ -708,7 +710,7 @@ _EXPRESSIONS: dict[type[ast.expr], Callable[[Interpreter, ast.expr], Node]] = {
     ast.GeneratorExp: _comprehension,  # type: ignore[dict-item]
     ast.DictComp: _comprehension,  # type: ignore[dict-item]
     ast.Await: _await,  # type: ignore[dict-item]
-    ast.YieldFrom: _await,  # type: ignore[dict-item]
+    ast.YieldFrom: _yield,  # type: ignore[dict-item]
     ast.Starred: _await,  # type: ignore[dict-item]
     ast.Yield: _yield,  # type: ignore[dict-item]
 }

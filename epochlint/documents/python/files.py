@@ -101,7 +101,9 @@ def fetch(it: Interpreter, path: Node, via: str, span: Span) -> Document | None:
 
 def contents(it: Interpreter, document: Document, typing: Typing, form: str, position: int = 0) -> Node | None:
     """A loaded document's value as the script sees it; None where it holds nothing or too much."""
-    if len(document.roots) <= position or any(problem.kind != "template" for problem in document.problems):
+    if len(document.roots) <= position or any(
+        problem.kind not in ("template", "relaxed") for problem in document.problems
+    ):
         return None
     budget = [MOST_VALUES]
     value = _typed(it, document.roots[position], typing, form, {}, budget)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 
 from epochlint.documents.document import Entry, Mapping, Node, Scalar, Unresolved
-from epochlint.documents.python import calls, classes, datasets, expressions
+from epochlint.documents.python import calls, classes, datasets, expressions, parsers
 from epochlint.documents.python.model import Choice, DatasetNode, Parsed, Reference, Unknown
 from epochlint.documents.python.values import (
     BRANCH,
@@ -63,12 +63,13 @@ class BudgetError(Exception):
 class Frame:
     """A function whose body is being read."""
 
-    __slots__ = ("function", "name", "returns")
+    __slots__ = ("function", "generator", "name", "returns")
 
     def __init__(self, name: str, function: Function | None) -> None:
         self.name = name
         self.function = function
         self.returns: list[Node] = []
+        self.generator = False
 
 
 class Interpreter:
@@ -110,8 +111,8 @@ class Interpreter:
         self.flag_store: ParserValue | None = None
         # id of a parser's record -> the parser, for what its results hold.
         self.parsed_by: dict[int, ParserValue] = {}
+        self.texts: list[str] = [at.source.text]
         self._assigned: dict[int, dict[str, int]] = {}
-        self._generators: dict[int, bool] = {}
         self._loads: set[tuple[int, int, str, object]] = set()
 
     # --- Work done ----------------------------------------------------------------------------------------------------
@@ -361,7 +362,7 @@ class Interpreter:
         """Read a function's statements; what it returns."""
         self.frame = frame = Frame(function.name, function)
         flow = self.block(node.body)
-        if self.is_generator(node):
+        if frame.generator:
             return Unknown(site.whole, f"the result of {function.name}()")
         returns = frame.returns
         if flow == NORMAL:
@@ -372,20 +373,6 @@ class Interpreter:
         for other in returns[1:]:
             result = join(result, other)
         return result
-
-    def is_generator(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
-        found = self._generators.get(id(node))
-        if found is None:
-            found = False
-            waiting: list[ast.AST] = list(node.body)
-            while waiting and not found:
-                self.spend()
-                current = waiting.pop()
-                found = isinstance(current, (ast.Yield, ast.YieldFrom))
-                if not isinstance(current, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)):
-                    waiting.extend(ast.iter_child_nodes(current))
-            self._generators[id(node)] = found
-        return found
 
     # --- For the modules below ----------------------------------------------------------------------------------------
 
@@ -398,6 +385,9 @@ class Interpreter:
 
     def record(self, site: Site, name: str, origin: str, **options: Any) -> Reference:
         return calls.record(self, site, name, origin, **options)
+
+    def parsed_fields(self, parsed: Parsed, span: Span) -> Table:
+        return parsers.fields(self, parsed, span)
 
     def attribute(self, base: Node, name: str, span: Span) -> Node:
         return expressions.attribute(self, base, name, span)

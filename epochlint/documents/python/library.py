@@ -7,7 +7,7 @@ import math
 import posixpath
 
 from epochlint.documents.document import Entry, Mapping, Node, Scalar, Sequence, Unresolved
-from epochlint.documents.python.model import Choice, DatasetNode, Derived, Reference, Unknown
+from epochlint.documents.python.model import Choice, DatasetNode, Derived, Parsed, Reference, Unknown
 from epochlint.documents.python.values import (
     NO_NAMES,
     Contents,
@@ -517,6 +517,8 @@ def _vars(it: Interpreter, site: Site, origin: str) -> Node | None:
         return value.attributes
     if isinstance(value, Table):
         return value
+    if isinstance(value, Parsed):
+        return it.parsed_fields(value, site.whole)
     return Unknown(site.whole, "the fields are not known", names_in(*site.positional))
 
 
@@ -571,6 +573,8 @@ def duplicate(it: Interpreter, value: Node, depth: int = 0) -> Node:
 def _fields(it: Interpreter, site: Site, origin: str) -> Node | None:
     """dataclasses.asdict."""
     value = site.positional[0] if site.positional else None
+    if isinstance(value, Parsed):
+        return it.parsed_fields(value, site.whole)
     if isinstance(value, Instance):
         value = value.attributes
     if isinstance(value, Table):

@@ -174,7 +174,7 @@ class Operation:
     | kind | amount | |
     | --- | --- | --- |
     | "select" | rows kept (int) | `.select(range(n))`, `.take(n)`, `.head(n)`; at most as many as there are |
-    | "slice" | None | `split="train[10%:20%]"`, `.skip(n)`, `rows[5:]`: `start` and `stop`, rows (int) or shares (float) |
+    | "slice" | None | `split="train[10%:20%]"`, `.skip(n)`, `rows[5:]`: `start` and `stop`, rows (int) or shares (float, whole percents / 100) |
     | "sample" | rows (int) or share (float) | a random part |
     | "split-train", "split-test" | `test_size` (int or float; None: not known) | the parts of `train_test_split`; `stop` is `train_size` where written |
     | "repeat" | times (int) | |

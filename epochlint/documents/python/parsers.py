@@ -617,21 +617,21 @@ def _parse_dataclasses(it: Interpreter, parser: ParserValue, site: Site) -> Node
         feed = Feed("json" if name == "parse_json_file" else "yaml", site.span, path, None, extra)
         root = document.roots[0] if document is not None and document.roots else None
         _feed(parser.record, feed)
-        parser.fed.append(root if isinstance(root, Mapping) else None)
+        parser.fed.append(("file", root if isinstance(root, Mapping) else None))
     elif name == "parse_dict":
         node = site.get("args", 0)
         _feed(parser.record, Feed("dict", site.span, None, node if isinstance(node, Mapping) else None, extra))
-        parser.fed.append(node if isinstance(node, Mapping) else None)
+        parser.fed.append(("dict", node if isinstance(node, Mapping) else None))
     else:
         words = site.get("args", 0)
         if words is not None and not (isinstance(words, Scalar) and words.value is None):
             written = _words(it, words)
             _feed(parser.record, Feed("dict", site.span, None, written, extra))
-            parser.fed.append(written if not written.open_ended else None)
+            parser.fed.append(("dict", written if not written.open_ended else None))
         else:
             kind = "argv" if name == "parse_args_into_dataclasses" else "config"
             _feed(parser.record, Feed(kind, site.span))
-            parser.fed.append(it.flags)
+            parser.fed.append(("launch", it.flags))
     results = _parsed(it, parser, site.whole)
     if name == "parse" and len(results) == 1:
         return results[0]
@@ -648,16 +648,12 @@ def parsed_attribute(it: Interpreter, base: Parsed, name: str, span: Span) -> No
     if overridden is not None:
         return overridden.value
     names = frozenset((name,))
-    parser = it.parsed_by.get(id(base.parser))
-    dataclass = base.dataclass
-    flag = dataclass.fields.get(name)
-    if parser is None or len(parser.fed) != 1:
-        return Unknown(span, f"{name} comes from the launch", names)
-    source = parser.fed[0]
+    flag = base.dataclass.fields.get(name)
+    kind, source = _source(it, base)
     if source is None:
-        return (
-            Unknown(span, f"{name} comes from the launch", names) if flag is None else _field_default(it, flag, names)
-        )
+        if kind == "launch" and flag is not None:
+            return _field_default(it, flag, names)
+        return Unknown(span, f"{name} comes from the launch", names)
     entry = source.entry(name) or source.entry(name.replace("_", "-"))
     if entry is not None:
         kind = flag.type if flag is not None else ""
@@ -667,14 +663,43 @@ def parsed_attribute(it: Interpreter, base: Parsed, name: str, span: Span) -> No
             return truth_word(entry.value) if isinstance(entry.value.value, str) else entry.value
         return typed(it, entry.value, kind)
     if source.open_ended or flag is None:
-        return Unknown(span, f"the default of {dataclass.origin or dataclass.name} applies", names)
+        return Unknown(span, f"the default of {base.dataclass.origin or base.dataclass.name} applies", names)
     return flag.default if flag.default is not None else Unknown(span, f"{name} has no default", names)
+
+
+def _source(it: Interpreter, parsed: Parsed) -> tuple[str, Mapping | None]:
+    """What a parser's values come from: the launch, a file, a dict; None for what is not visible.
+
+    Many scripts take a config file where it is the only argument and flags otherwise: the flags count, unless the file
+    is known.
+    """
+    parser = it.parsed_by.get(id(parsed.parser))
+    ways = [way for way in parser.fed if way[0] == "launch" or way[1] is not None] if parser is not None else []
+    distinct = {id(source) for _, source in ways}
+    if len(distinct) == 1:
+        return ways[0]
+    return "unknown", None
+
+
+def fields(it: Interpreter, parsed: Parsed, span: Span) -> Table:
+    """`vars(training_args)`: the fields of what a dataclass parser returned, as far as they are visible."""
+    known = dict.fromkeys(parsed.dataclass.fields)
+    _, source = _source(it, parsed)
+    others = {name for other in parsed.parser.dataclasses for name in other.fields if other is not parsed.dataclass}
+    if source is not None and parsed.dataclass.origin:
+        known.update(dict.fromkeys(key.replace("-", "_") for key in source.last if key.replace("-", "_") not in others))
+    table = Table(span, [], it.guard, "object", open_ended=bool(parsed.dataclass.origin))
+    table.reason = f"the default of {parsed.dataclass.origin} applies" if parsed.dataclass.origin else ""
+    for name in known:
+        value = parsed_attribute(it, parsed, name, span)
+        table.put(name, value.span, value)
+    return table
 
 
 def _field_default(it: Interpreter, flag: Flag, names: frozenset[str]) -> Node:
     if flag.default is None:
         return Unknown(flag.span, f"{flag.dest} comes from the launch", names)
-    return default_value(it, flag.default)
+    return _named(default_value(it, flag.default), names)
 
 
 # --- Classes as command lines: tyro, simple_parsing, jsonargparse, Tap ------------------------------------------------

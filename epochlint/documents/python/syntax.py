@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import ast
-import re
 import sys
 import warnings
 
 from epochlint.documents.document import Problem
+from epochlint.documents.templates import REASON, is_template
 from epochlint.source import Span
 
 TYPE_CHECKING = False
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 # Scripts that people write stay far below; a tree takes about a hundred times its text.
 LARGEST = 3_000_000
 
-_TEMPLATE = re.compile(r"\{\{.*?\}\}|\{%.*?%\}|<%.*?%>")
 
 
 class Locator:
@@ -93,7 +92,7 @@ def _syntax_problem(source: Source, error: SyntaxError) -> Problem:
     if "\0" in source.text:
         at = source.text.find("\0")
         return Problem("encoding", "not analysed: the text holds NUL bytes", Span(source, at, at))
-    if _TEMPLATE.search(source.line(line)):
-        return Problem("template", "placeholders keep it from being Python", Span(source, at, at))
+    if is_template(source.text, at, quotes_matter=True):
+        return Problem("template", REASON, Span(source, at, at))
     version = f"{sys.version_info[0]}.{sys.version_info[1]}"
     return Problem("syntax", f"not analysed: Python {version} cannot parse it ({error.msg})", Span(source, at, at))

@@ -319,9 +319,9 @@ class ParserValue(Node):
         # Options that exist, or have their default, only under a condition.
         self.conditional: set[str] = set()
         self.open_ended = False
-        # For parsers of dataclasses: the classes, and what each way of feeding it gives (None: not visible).
+        # For parsers of dataclasses: the classes, and the ways of feeding it with what they give (None: not visible).
         self.classes: list[Node] = []
-        self.fed: list[Mapping | None] = []
+        self.fed: list[tuple[str, Mapping | None]] = []
 
 
 class Site:
