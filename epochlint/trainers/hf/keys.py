@@ -97,7 +97,8 @@ def consumer_of(reading: Reading, table: Table, extra: Iterable[str] = ()) -> Co
         return Consumer(name, (table,), extra, complete=not own)
     if reading.via in ("parse_yaml_file", "parse_json_file", "parse_dict", "argparse") and reading.python is not None:
         return _of_parser(reading, table, extra)
-    return Consumer(name, (table,), extra, complete=False, visible=bool(reading.via), rejects=None)
+    rejects = True if reading.via.startswith("parse_") else None
+    return Consumer(name, (table,), extra, complete=False, visible=bool(reading.via), rejects=rejects)
 
 
 def _of_parser(reading: Reading, table: Table, extra: Iterable[str]) -> Consumer:
@@ -202,12 +203,21 @@ def _check_unknown(taker: HfTaker, consumer: Consumer, entry: Entry) -> None:
 def _check_known(taker: HfTaker, consumer: Consumer, table: Table, entry: Entry, versions: Versions) -> None:
     """A key that some version has: whether every version that is possible still has it."""
     key = entry.key
-    home = table.home(key)
-    gone = home.gone_in(key)
-    if gone is None or key in consumer.extra:
+    if key in consumer.extra:
         return
+    home = table.home(key)
     range_ = versions.of(home.package)
-    if range_.at_least(gone) is False:
+    first = home.first(key)
+    strict = consumer.rejects if consumer.visible else key in _TELLING
+    if range_.at_least(first) is False and version_key(first) > version_key(home.versions[0]) and strict:
+        # A version that was not read counts as its neighbours: only what is older than the one before is too old.
+        older = [one for one in home.versions if version_key(one) < version_key(first)]
+        if older and range_.high is not None and version_key(range_.high) <= version_key(older[-1]):
+            reason = f"{key} is only known from {home.package} {first} on"
+            taker.observe("rejected", entry.key_span, reason=reason, consumer=consumer.name)
+        return
+    gone = home.gone_in(key)
+    if gone is None or range_.at_least(gone) is False:
         return
     change = renamed(home, key)
     fix = None

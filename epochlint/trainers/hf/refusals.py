@@ -132,8 +132,10 @@ def _schedule(taker: HfTaker) -> None:
         refuse(taker, scheduler.key_span, f"lr_scheduler_type {name} needs an evaluation strategy")
     kwargs = taker.reading.node("lr_scheduler_kwargs")
     inner = kwargs if isinstance(kwargs, Mapping) else None
-    if inner is None and (kwargs is not None or taker.reading.open_ended):
+    none = kwargs is None or (isinstance(kwargs, Scalar) and kwargs.value is None)
+    if inner is None and not (none and not taker.reading.open_ended):
         return
+    _schedule_arguments(taker, str(name), inner, scheduler.key_span)
     least = number(inner.get("min_lr")) if inner is not None else None
     share = number(inner.get("min_lr_rate")) if inner is not None else None
     rate = settings.get("learning_rate", UNKNOWN).number
@@ -152,6 +154,24 @@ def _schedule(taker: HfTaker) -> None:
         if end is not None:
             place = entry.key_span if entry is not None else scheduler.key_span
             settings["min_rate"] = Known(end, scheduler.origin if entry is not None else "default", key_span=place)
+
+
+def _schedule_arguments(taker: HfTaker, name: str, inner: Mapping | None, place: Span) -> None:
+    """Arguments without which a schedule cannot be built; `inner` is `lr_scheduler_kwargs`."""
+    if inner is not None and inner.open_ended:
+        return
+    if name == "warmup_stable_decay":
+        if inner is None or "num_decay_steps" not in inner:
+            refuse(taker, place, "warmup_stable_decay needs num_decay_steps in lr_scheduler_kwargs")
+        elif "num_stable_steps" not in inner:
+            reason = "warmup_stable_decay needs num_stable_steps in lr_scheduler_kwargs, too"
+            taker.observe("rejected", place, reason=reason, consumer=_TRAINER, package=_TRAINER, until="4.49")
+    if name == "inverse_sqrt" and (inner is None or "timescale" not in inner):
+        settings = taker.run.settings
+        steps, ratio = settings.get("warmup_steps", UNKNOWN), settings.get("warmup_ratio", UNKNOWN)
+        if steps.exact and ratio.exact and not steps.value and not ratio.value:
+            reason = "inverse_sqrt without a warmup divides by zero"
+            taker.observe("rejected", place, reason=reason, consumer=_TRAINER, package=_TRAINER, until="4.39")
 
 
 def _accumulation(taker: HfTaker) -> None:
