@@ -39,9 +39,13 @@ _PYTHON_MAGICS = frozenset(
     ("time", "timeit", "capture", "prun", "memit", "python", "python3", "snakeviz", "wandb", "debug")
 )
 _SHELL_MAGICS = frozenset(("bash", "sh", "shell", "system", "script", "sx", "!"))
+# What editors call the language of a cell (`metadata.vscode.languageId`), and kernels theirs.
+_SHELLS = frozenset(("shellscript", "bash", "sh", "shell"))
 _BLOCK = "pass"
 # `%env NAME=value`, `%set_env NAME value`.
 _VARIABLE = re.compile(r"^[ \t]*%(?:set_)?env[ \t]+([A-Za-z_]\w*)(?:=|[ \t]+)([^\s{$]+)[ \t]*$", re.MULTILINE)
+_SHELL_FLAG = re.compile(r"(?:^|\s)--[a-z]")
+_CALL = re.compile(r"\w\(")
 _NAME = re.compile(r"^[ \t]*([A-Za-z_]\w*)[ \t]*(?::[^=\n]+)?=(?!=)", re.MULTILINE)
 
 # What transformers' Trainer and Unsloth print when a run starts. Sources: transformers 4.36-5.x trainer.py ("*****
@@ -88,6 +92,8 @@ def read(
         document.problems.append(Problem("syntax", f"not a notebook: {reason}", source.span(at, at)))
         return document
     document.cells = frame.cells
+    for cell in frame.cells:
+        cell.language = cell.language or frame.language
     _outputs(document, frame)
     _program(document, load, flags, environment)
     return document
@@ -105,12 +111,13 @@ class _Frame:
         self.cells: list[Cell] = []
         # (cell number, start, end) of the outputs of code cells.
         self.outputs: list[tuple[int, int, int]] = []
+        self.language = ""
         self._skip = json.JSONDecoder().raw_decode
 
     def read(self) -> None:
         """Raises ValueError where the text is no JSON object."""
         at = self._space(0)
-        end = self._members(at, {"cells": self._cells, "worksheets": self._worksheets})
+        end = self._members(at, {"cells": self._cells, "worksheets": self._worksheets, "metadata": self._metadata})
         if self._space(end) != len(self.text):
             raise json.JSONDecodeError("Extra data", self.text, end)
 
@@ -153,12 +160,21 @@ class _Frame:
     def _cells(self, at: int) -> int:
         return self._elements(at, self._cell) if self.text[at : at + 1] == "[" else self._skip(self.text, at)[1]
 
+    def _metadata(self, at: int) -> int:
+        value, end = self._skip(self.text, at)
+        for key, name in (("kernelspec", "language"), ("language_info", "name")):
+            part = value.get(key) if isinstance(value, dict) else None
+            language = part.get(name) if isinstance(part, dict) else None
+            if isinstance(language, str):
+                self.language = language.lower()
+        return int(end)
+
     def _worksheets(self, at: int) -> int:
         """Notebook format 3: the cells stand in worksheets."""
         return self._elements(at, lambda inner: self._members(inner, {"cells": self._cells}))
 
     def _cell(self, at: int) -> int:
-        kind = ""
+        kind = language = ""
         parts: list[tuple[str, list[int]]] = []
         outputs: list[tuple[int, int]] = []
 
@@ -166,6 +182,14 @@ class _Frame:
             nonlocal kind
             value, end = self._skip(self.text, start)
             kind = value if isinstance(value, str) else ""
+            return int(end)
+
+        def metadata(start: int) -> int:
+            nonlocal language
+            value, end = self._skip(self.text, start)
+            vscode = value.get("vscode") if isinstance(value, dict) else None
+            named = vscode.get("languageId") if isinstance(vscode, dict) else None
+            language = named.lower() if isinstance(named, str) else ""
             return int(end)
 
         def text(start: int) -> int:
@@ -185,12 +209,19 @@ class _Frame:
             outputs.append((start, end))
             return end
 
-        end = self._members(at, {"cell_type": cell_type, "source": text, "input": text, "outputs": output})
+        readers: dict[str, Callable[[int], int]] = {
+            "cell_type": cell_type,
+            "metadata": metadata,
+            "source": text,
+            "input": text,
+            "outputs": output,
+        }
+        end = self._members(at, readers)
         number = len(self.cells) + 1
         offsets = [offset for _, places in parts for offset in places]
         behind = self._end_of(parts, at)
         excerpt = Excerpt(self.source, "".join(value for value, _ in parts), [*offsets, behind], f"cell {number}")
-        self.cells.append(Cell(number, kind, excerpt))
+        self.cells.append(Cell(number, kind, excerpt, language))
         if kind == "code":
             self.outputs.extend((number, start, stop) for start, stop in outputs)
         return end
@@ -263,6 +294,10 @@ def _program(
     for cell in document.cells:
         if cell.kind != "code":
             continue
+        if cell.language in _SHELLS:
+            document.commands.append(cell.source)
+        if cell.language not in ("", "python"):
+            continue
         tree = _cell_tree(document, cell)
         if tree is not None:
             pieces.append((Locator(cell.source), tree))
@@ -285,7 +320,7 @@ def _cell_tree(document: PythonDocument, cell: Cell) -> ast.Module | None:
     magic = _CELL_MAGIC.match(text)
     if magic is not None:
         name = magic[1]
-        if name in _SHELL_MAGICS:
+        if name in _SHELL_MAGICS or (name.startswith("script") and "bash" in magic[0]):
             document.commands.append(_part(cell.source, magic.end(), len(text)))
         if name not in _PYTHON_MAGICS:
             return None
@@ -299,6 +334,12 @@ def _cell_tree(document: PythonDocument, cell: Cell) -> ast.Module | None:
     )
     found = parse(shown)
     if isinstance(found, Problem):
+        if _SHELL_FLAG.search(text) and not _CALL.search(text):
+            # A shell script without `%%bash`: for a kernel, or an editor, that knows.
+            document.commands.append(cell.source)
+            return None
+        if not may_train(text):
+            return _bindings(text)
         document.problems.append(Problem(found.kind, found.reason, Span(cell.source, found.span.start, found.span.end)))
         return _bindings(text)
     return found

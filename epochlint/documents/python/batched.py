@@ -175,11 +175,15 @@ class _Shape:
             "tokenizer",
         ):
             return False
-        first = node.args[0] if node.args else next((k.value for k in node.keywords if k.arg == "text"), None)
+        first = (
+            node.args[0]
+            if node.args
+            else next((k.value for k in node.keywords if k.arg in ("text", "text_target")), None)
+        )
         if first is None or not self.column(first):
             return False
         name = node.func.id if isinstance(node.func, ast.Name) else "tokenizer"
-        return name == "dict" or "token" in name.lower() or "processor" in name.lower()
+        return name == "dict" or "tok" in name.lower() or "processor" in name.lower()
 
 
 def _is_key(node: ast.expr) -> bool:

@@ -10,7 +10,7 @@ import ast
 
 from epochlint.documents.document import Entry, Mapping, Node, Scalar
 from epochlint.documents.python import classes, datasets, files, library, parsers
-from epochlint.documents.python.model import Call, DatasetNode, Derived, Reference, Unknown
+from epochlint.documents.python.model import Call, DatasetNode, Reference, Unknown
 from epochlint.documents.python.values import (
     DEAD,
     UNCALLED,
@@ -24,7 +24,6 @@ from epochlint.documents.python.values import (
     Method,
     ParserValue,
     Partial,
-    PathText,
     Scope,
     Site,
     Table,
@@ -33,7 +32,7 @@ from epochlint.documents.python.values import (
     export,
     join,
     names_in,
-    same,
+    perhaps,
 )
 
 TYPE_CHECKING = False
@@ -289,9 +288,8 @@ def override(it: Interpreter, made: Call, name: str, name_span: Span, value: Nod
         return
     old = made.arguments.get(name)
     shown = export(value)
-    if strength == "weak" and not (old is not None and same(old, shown)):
-        reason = "it is set under a condition"
-        shown = join(old, shown, reason) if old is not None else Unknown(value.span, reason)
+    if strength == "weak":
+        shown = perhaps(old, shown)
     entries = [entry for entry in made.arguments.entries if entry.key != name]
     entries.append(Entry(name, name_span, shown))
     made.arguments = Mapping(made.arguments.span, entries, made.arguments.open_ended)
@@ -332,14 +330,6 @@ def invoke(it: Interpreter, function: Function, site: Site, uncalled: bool = Fal
         it.scope, it.frame, it.at = saved
 
 
-def as_default(value: Node) -> Node:
-    """A default that whoever calls the function or launches the program may replace."""
-    if isinstance(value, Scalar) and not (isinstance(value, Derived) and value.default):
-        kind = PathText if isinstance(value, PathText) else Derived
-        return kind(value.span, value.raw, value.value, value.plain, names=names_in(value), default=True)
-    return value
-
-
 def _bind_parameters(
     it: Interpreter, function: Function, site: Site, scope: Scope, uncalled: bool, vague: bool
 ) -> None:
@@ -364,7 +354,7 @@ def _bind_parameters(
             reason = f"the argument {name} of {function.name}() is not visible"
             names[name] = Unknown(site.whole, reason, frozenset((name,)))
         else:
-            names[name] = as_default(default) if uncalled else default
+            names[name] = library.as_default(default) if uncalled else default
     if arguments.vararg is not None:
         rest = given[len(positional) :]
         names[arguments.vararg.arg] = Items(site.whole, rest, it.guard, unknown=site.open_ended or vague or uncalled)

@@ -8,6 +8,7 @@ from epochlint.documents.python.values import (
     Class,
     Decorator,
     Field,
+    Fields,
     Function,
     Imported,
     Instance,
@@ -177,7 +178,7 @@ def _fill(it: Interpreter, cls: Class, site: Site, attributes: Table) -> list[En
 
 def instance_attribute(it: Interpreter, instance: Instance, name: str, span: Span) -> Node:
     if name == "__dict__":
-        return instance.attributes
+        return Fields(span, instance.attributes)
     if name == "__class__":
         return instance.cls
     found = instance.attributes.get(name)

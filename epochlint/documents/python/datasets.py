@@ -302,6 +302,11 @@ def _subset(it: Interpreter, site: Site, origin: str) -> Node | None:
     return changed(dataset, _selected(indices, site.span))
 
 
+def _same_rows(it: Interpreter, site: Site, origin: str) -> Node | None:
+    value = site.positional[0] if site.positional else None
+    return value if isinstance(value, DatasetNode) else None
+
+
 # --- Methods ----------------------------------------------------------------------------------------------------------
 
 
@@ -315,6 +320,8 @@ def method(it: Interpreter, dataset: DatasetNode, name: str, site: Site) -> Node
     handler = _METHODS.get(name)
     if handler is not None:
         return handler(it, dataset, site)
+    if name == "drop" and (site.get("columns") is not None or number_of(site.get("axis")) == 1):
+        return dataset
     if name in _FILTERS:
         return changed(dataset, Operation("filter", None, site.span))
     if name in ("items", "keys"):
@@ -621,3 +628,7 @@ HANDLERS: dict[str, Callable[[Interpreter, Site, str], Node | None]] = {
     "trl.extras.dataset_formatting.ConstantLengthDataset": _packed,
 }
 BY_NAME: dict[str, Callable[[Interpreter, Site, str], Node | None]] = {"load_dataset": _load_dataset}
+# These map over the rows one to one (unsloth_zoo 2026.10.9, dataset_utils.py).
+HANDLERS.update(
+    {f"unsloth.chat_templates.{name}": _same_rows for name in ("standardize_sharegpt", "standardize_data_formats")}
+)

@@ -14,6 +14,7 @@ from epochlint.documents.python.values import (
     NO_NAMES,
     Class,
     Contents,
+    Fields,
     Function,
     Guard,
     Imported,
@@ -228,6 +229,8 @@ def attribute(it: Interpreter, base: Node, name: str, span: Span) -> Node:
         return _table_attribute(base, name, span)
     if isinstance(base, Instance):
         return classes.instance_attribute(it, base, name, span)
+    if isinstance(base, Fields):
+        return Method(span, base.table, name)
     if isinstance(base, Class):
         return classes.class_attribute(it, base, name, span)
     if isinstance(base, Super):
@@ -243,11 +246,15 @@ def attribute(it: Interpreter, base: Node, name: str, span: Span) -> Node:
     if isinstance(base, PathText):
         return library.path_attribute(base, name, span)
     if isinstance(base, DatasetNode):
+        if name in ("iloc", "loc") and base.form == "frame":
+            return base
         if name in ("num_rows", "shape"):
             return datasets.length(it, base, span) if name == "num_rows" else Unknown(span, "known from the data only")
         return Method(span, base, name)
     if isinstance(base, Unresolved):
         return Unknown(span, base.reason, names_in(base) | {name})
+    if isinstance(base, Scalar) and name == "value":
+        return base  # A member of an enumeration.
     return Method(span, base, name)
 
 
@@ -257,7 +264,7 @@ def _table_attribute(table: Table, name: str, span: Span) -> Node:
         if found is not None:
             return found
         if name == "__dict__":
-            return table
+            return Fields(span, table)
         if table.form == "config" and name in library.DICT_METHODS:
             return Method(span, table, name)
         if table.open_ended:
@@ -278,6 +285,10 @@ def item(it: Interpreter, base: Node, key: Node, span: Span) -> Node:
     """`base[key]`."""
     if isinstance(base, Instance):
         return Unknown(span, "an item of an object")
+    if isinstance(base, Fields):
+        base = base.table
+    if isinstance(base, Method) and base.name == "parents" and isinstance(base.receiver, PathText):
+        return library.path_parent(base.receiver, key, span)
     if isinstance(base, Mapping):
         if not isinstance(key, Scalar):
             return Unknown(span, "the key is not known")

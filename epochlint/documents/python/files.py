@@ -193,6 +193,7 @@ def _omegaconf(it: Interpreter, site: Site, origin: str) -> Node | None:
 
 def as_config(it: Interpreter, value: Node, depth: int = 0) -> Node:
     """A copy whose keys are attributes, too."""
+    it.spend()
     if isinstance(value, Instance):
         value = value.attributes
     if isinstance(value, Table) and depth < 40:
@@ -261,6 +262,7 @@ def _to_container(it: Interpreter, site: Site, origin: str) -> Node | None:
 
 
 def _as_dict(it: Interpreter, value: Node, depth: int = 0) -> Node:
+    it.spend()
     if isinstance(value, Table) and depth < 40:
         entries = [Entry(e.key, e.key_span, _as_dict(it, e.value, depth + 1)) for e in value.last.values()]
         return Table(value.span, entries, it.guard, "dict", value.open_ended, value.reason)

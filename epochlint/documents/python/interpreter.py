@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 
 from epochlint.documents.document import Entry, Mapping, Node, Scalar, Unresolved
-from epochlint.documents.python import calls, classes, datasets, expressions, parsers
+from epochlint.documents.python import calls, classes, datasets, expressions, library, parsers
 from epochlint.documents.python.model import Choice, DatasetNode, Parsed, Reference, Unknown
 from epochlint.documents.python.values import (
     BRANCH,
@@ -18,6 +18,7 @@ from epochlint.documents.python.values import (
     LOOP,
     Class,
     Decorator,
+    Fields,
     Function,
     Guard,
     Imported,
@@ -28,8 +29,8 @@ from epochlint.documents.python.values import (
     covers,
     elements,
     join,
+    perhaps,
     rests_on_default,
-    same,
     truth,
 )
 
@@ -166,6 +167,7 @@ class Interpreter:
     def alternatives(self, bodies: list[Callable[[], int]], kind: str = BRANCH) -> int:
         """Read each of several pieces from the same state; one of them runs. Names are joined afterwards."""
         before, guard = self.scope.names, self.guard
+        self.steps -= len(before) // 16
         ends: list[dict[str, Node]] = []
         flows: list[int] = []
         for body in bodies:
@@ -217,15 +219,14 @@ class Interpreter:
         if strength == "none":
             return
         old = table.last.get(key)
-        if strength == "weak" and not (old is not None and same(old.value, value)):
-            joined = join(old.value, value, "it is set under a condition") if old is not None else None
-            value = joined or Unknown(value.span, "it is set under a condition")
-        table.put(key, key_span, value)
+        table.put(key, key_span, value if strength == "strong" else perhaps(old.value if old else None, value))
 
     def forget(self, value: Node, reason: str) -> None:
         """Anything in an object may have been changed."""
         if isinstance(value, Table):
             value.forget(reason)
+        elif isinstance(value, Fields):
+            value.table.forget(reason)
         elif isinstance(value, Items):
             value.items, value.unknown = [], True
         elif isinstance(value, Instance):
@@ -241,6 +242,12 @@ class Interpreter:
             arguments = made.arguments
             entries = [Entry(e.key, e.key_span, Unknown(e.value.span, reason)) for e in arguments.last.values()]
             made.arguments = Mapping(arguments.span, entries, open_ended=True)
+
+    def forget_names(self, reason: str) -> None:
+        """Any name of the module may have been bound anew."""
+        for name, value in self.module.names.items():
+            if isinstance(value, (Scalar, Table, Items)):
+                self.module.names[name] = Unknown(value.span, reason, frozenset((name,)))
 
     def set_attribute(self, base: Node, name: str, name_span: Span, value: Node) -> None:
         if isinstance(base, Instance):
@@ -265,6 +272,8 @@ class Interpreter:
         if isinstance(base, Imported) and base.origin == "os.environ":
             if isinstance(key, Scalar):
                 self.put(self.set_variables, str(key.value), key_span, value)
+        elif isinstance(base, Fields):
+            self.set_item(base.table, key, key_span, value)
         elif isinstance(base, Table):
             if isinstance(key, Scalar):
                 self.put(base, str(key.value), key_span, value)
@@ -740,6 +749,8 @@ def _import_from(it: Interpreter, node: ast.ImportFrom) -> int:
         if alias.name == "*":
             if module not in it.stars:
                 it.stars.append(module)
+            if not library.is_library(module):
+                it.forget_names("a star import may replace it")
             continue
         origin = module + alias.name if module.endswith(".") else f"{module}.{alias.name}"
         name = alias.asname or alias.name

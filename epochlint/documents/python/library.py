@@ -11,6 +11,7 @@ from epochlint.documents.python.model import Choice, DatasetNode, Derived, Parse
 from epochlint.documents.python.values import (
     NO_NAMES,
     Contents,
+    Fields,
     Imported,
     Instance,
     Items,
@@ -78,6 +79,11 @@ _STAR_NAMES = {
     "DPOConfig": "trl", "TrlParser": "trl", "TrainingArguments": "transformers", "Trainer": "transformers",
     "HfArgumentParser": "transformers", "EarlyStoppingCallback": "transformers",
 }  # fmt: skip
+
+
+def is_library(module: str) -> bool:
+    """Whether a star import brings the names of a library rather than settings of the project."""
+    return module.partition(".")[0] in (*_STARS, "tkinter", "typing", "math", "torch", "fastai", "numpy", "os")
 
 
 def star_origin(stars: list[str], name: str) -> str:
@@ -240,6 +246,18 @@ def path_attribute(path: PathText, name: str, span: Span) -> Node:
     return Method(span, path, name)
 
 
+def path_parent(path: PathText, key: Node, span: Span) -> Node:
+    """`Path(__file__).parents[1]`."""
+    steps = key.value if isinstance(key, Scalar) else None
+    if not isinstance(steps, int) or not 0 <= steps < 20:
+        return Unknown(span, "which parent is not known")
+    found: Node = path
+    for _ in range(steps + 1):
+        if isinstance(found, PathText):
+            found = path_attribute(found, "parent", span)
+    return found
+
+
 def path_operation(operation: ast.operator, left: Scalar, right: Scalar, span: Span) -> Node | None:
     if isinstance(operation, ast.Div) and isinstance(left.value, str) and isinstance(right.value, str):
         return _join_paths(span, [left, right])
@@ -395,6 +413,7 @@ _FORMS = {
 
 def _nested(it: Interpreter, value: Node, form: str) -> Node:
     """Dicts inside an EasyDict are EasyDicts, too."""
+    it.spend()
     if form != "config" or not isinstance(value, Table) or value.form != "dict":
         return value
     table = Table(value.span, [], value.guard, form, value.open_ended, value.reason)
@@ -514,9 +533,9 @@ def _setattr(it: Interpreter, site: Site, origin: str) -> Node | None:
 def _vars(it: Interpreter, site: Site, origin: str) -> Node | None:
     value = site.positional[0] if site.positional else None
     if isinstance(value, Instance):
-        return value.attributes
+        return Fields(site.whole, value.attributes)
     if isinstance(value, Table):
-        return value
+        return Fields(site.whole, value)
     if isinstance(value, Parsed):
         return it.parsed_fields(value, site.whole)
     return Unknown(site.whole, "the fields are not known", names_in(*site.positional))
@@ -558,6 +577,9 @@ def _same(it: Interpreter, site: Site, origin: str) -> Node | None:
 
 
 def duplicate(it: Interpreter, value: Node, depth: int = 0) -> Node:
+    it.spend()
+    if isinstance(value, Fields):
+        value = value.table
     if isinstance(value, Table) and depth < 20:
         entries = [Entry(e.key, e.key_span, duplicate(it, e.value, depth + 1)) for e in value.last.values()]
         return Table(value.span, entries, it.guard, value.form, value.open_ended, value.reason)
@@ -613,6 +635,24 @@ def _gpus(it: Interpreter, site: Site, origin: str) -> Node | None:
     return Unknown(site.whole, "the number of GPUs is not known", frozenset(("gpus",)))
 
 
+def _execute(it: Interpreter, site: Site, origin: str) -> Node | None:
+    """exec and globals: what a launch passes may bind names of the module (`exec(open("configurator.py").read())`)."""
+    if it.flags is not None or origin.endswith("locals"):
+        it.forget_names(f"{origin.rpartition('.')[2]}() may replace it")
+    else:
+        names = it.module.names
+        names.update({name: as_default(value) for name, value in names.items()})
+    return Unknown(site.whole, "it is known only when the program runs")
+
+
+def as_default(value: Node) -> Node:
+    """A default that whoever calls a function or launches the program may replace."""
+    if isinstance(value, Scalar) and not (isinstance(value, Derived) and value.default):
+        kind = PathText if isinstance(value, PathText) else Derived
+        return kind(value.span, value.raw, value.value, value.plain, names=names_in(value), default=True)
+    return value
+
+
 def _map(it: Interpreter, site: Site, origin: str) -> Node | None:
     value = site.positional[1] if len(site.positional) > 1 else None
     if isinstance(value, DatasetNode):
@@ -652,6 +692,8 @@ HANDLERS: dict[str, Callable[[Interpreter, Site, str], Node | None]] = {
     "builtins.getattr": _getattr,
     "builtins.hasattr": _hasattr,
     "builtins.setattr": _setattr,
+    "builtins.exec": _execute,
+    "builtins.globals": _execute,
     "builtins.vars": _vars,
     "builtins.isinstance": _isinstance,
     **dict.fromkeys(("builtins.exit", "builtins.quit", "sys.exit", "os._exit", "os.abort"), _exit),

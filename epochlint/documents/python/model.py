@@ -49,7 +49,10 @@ class Unknown(Unresolved):
 
 
 class Choice(Unknown):
-    """One of several values, depending on a condition that cannot be known; `options` has two or more."""
+    """One of several values, depending on a condition that cannot be known.
+
+    With a single option the other possibility is that it is not given at all: `if new: kwargs["eval_steps"] = 10`.
+    """
 
     __slots__ = ("options",)
 
@@ -401,11 +404,15 @@ class Load:
 
 
 class Cell:
-    """A notebook's cell: `number` counts all cells from 1; `source` is its text, labelled "cell N"."""
+    """A notebook's cell: `number` counts all cells from 1; `source` is its text, labelled "cell N".
 
-    __slots__ = ("kind", "number", "source")
+    `kind` is "code", "markdown" or "raw"; `language` is the cell's or the kernel's, empty where neither is named.
+    """
 
-    def __init__(self, number: int, kind: str, source: Excerpt) -> None:
+    __slots__ = ("kind", "language", "number", "source")
+
+    def __init__(self, number: int, kind: str, source: Excerpt, language: str = "") -> None:
+        self.language = language
         self.number = number
         self.kind = kind
         self.source = source

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 LARGEST = 3_000_000
 
 
-
 class Locator:
     """Turns the positions of `ast` (1-based lines, columns in bytes of UTF-8) into spans of a source."""
 

@@ -102,6 +102,16 @@ class Table(Mapping):
         self._last = None
 
 
+class Fields(Node):
+    """The attributes of an object as a dict that changes with it: `vars(args)`, `args.__dict__`."""
+
+    __slots__ = ("table",)
+
+    def __init__(self, span: Span, table: Table) -> None:
+        super().__init__(span)
+        self.table = table
+
+
 class Items(Sequence):
     """A list or tuple; `unknown` where its length is not known (filled in a loop)."""
 
@@ -368,10 +378,12 @@ def rests_on_default(*nodes: Node) -> bool:
     return any(isinstance(node, Derived) and node.default for node in nodes)
 
 
-def same(one: Node, other: Node) -> bool:
+def same(one: Node, other: Node, depth: int = 0) -> bool:
     """Whether two values are certainly the same."""
     if one is other:
         return True
+    if depth > 6:
+        return False
     if isinstance(one, Scalar) and isinstance(other, Scalar):
         return type(one.value) is type(other.value) and one.value == other.value
     if isinstance(one, Imported) and isinstance(other, Imported):
@@ -381,25 +393,28 @@ def same(one: Node, other: Node) -> bool:
     if isinstance(one, Parsed) and isinstance(other, Parsed):
         return one.parser is other.parser and one.index == other.index
     if isinstance(one, DatasetNode) and isinstance(other, DatasetNode):
-        return same_source(one, other) and same_operations(one, other)
+        return same_source(one, other, depth) and same_operations(one, other)
     if isinstance(one, Function) and isinstance(other, Function):
         return one.node is other.node and one.receiver is other.receiver
     if isinstance(one, Sequence) and isinstance(other, Sequence):
         return (
             not (getattr(one, "unknown", False) or getattr(other, "unknown", False))
             and len(one.items) == len(other.items) <= 64
-            and all(same(a, b) for a, b in zip(one.items, other.items, strict=True))
+            and all(same(a, b, depth + 1) for a, b in zip(one.items, other.items, strict=True))
         )
     if isinstance(one, Mapping) and isinstance(other, Mapping):
         return (
             not (one.open_ended or other.open_ended)
             and len(one.last) == len(other.last) <= 64
-            and all(key in other.last and same(entry.value, other.last[key].value) for key, entry in one.last.items())
+            and all(
+                key in other.last and same(entry.value, other.last[key].value, depth + 1)
+                for key, entry in one.last.items()
+            )
         )
     return False
 
 
-def same_source(one: DatasetNode, other: DatasetNode) -> bool:
+def same_source(one: DatasetNode, other: DatasetNode, depth: int = 0) -> bool:
     if (one.files, one.hub, one.subset, one.split, one.streaming, one.rows, one.form) != (
         other.files, other.hub, other.subset, other.split, other.streaming, other.rows, other.form,
     ):  # fmt: skip
@@ -407,7 +422,7 @@ def same_source(one: DatasetNode, other: DatasetNode) -> bool:
     if one.members is not other.members or len(one.parts) != len(other.parts):
         return False
     known = one.files is not None or one.hub is not None or one.rows is not None or bool(one.parts)
-    return known and all(same(a, b) for a, b in zip(one.parts, other.parts, strict=True))
+    return known and all(same(a, b, depth + 1) for a, b in zip(one.parts, other.parts, strict=True))
 
 
 def same_operations(one: DatasetNode, other: DatasetNode) -> bool:
@@ -436,6 +451,9 @@ def join(one: Node, other: Node, reason: str = "it depends on a condition") -> N
         return _join_datasets(one, other)
     options: list[Node] = []
     for node in (one, other):
+        if isinstance(node, Choice) and len(node.options) == 1:
+            # "Or not given at all" cannot be told together with other values.
+            return Unknown(one.span, node.reason, names_in(one, other))
         if isinstance(node, Choice):
             options.extend(option for option in node.options if not any(same(option, seen) for seen in options))
         elif not any(same(node, seen) for seen in options):
@@ -471,6 +489,16 @@ def with_operations(dataset: DatasetNode, operations: tuple[object, ...], **chan
     return DatasetNode(dataset.span, operations=operations, **fields)  # type: ignore[arg-type]
 
 
+def perhaps(old: Node | None, value: Node) -> Node:
+    """What holds where a value may have been set, or not."""
+    reason = "it is set under a condition"
+    if old is not None:
+        return join(old, value, reason)
+    if isinstance(value, (Scalar, Reference)):
+        return Choice(value.span, reason, (value,), names_in(value))
+    return Unknown(value.span, reason, names_in(value))
+
+
 def truth(node: Node) -> bool | None:
     """Whether a value counts as true; None where that is not known."""
     if isinstance(node, Scalar):
@@ -491,7 +519,7 @@ def truth(node: Node) -> bool | None:
         return True
     if isinstance(node, Range):
         return node.count() > 0
-    if isinstance(node, Choice):
+    if isinstance(node, Choice) and len(node.options) > 1:
         answers = {truth(option) for option in node.options}
         return answers.pop() if len(answers) == 1 else None
     return None
@@ -501,7 +529,7 @@ def is_none(node: Node) -> bool | None:
     """Whether a value is None; None where that is not known."""
     if isinstance(node, Scalar):
         return node.value is None
-    if isinstance(node, Choice):
+    if isinstance(node, Choice) and len(node.options) > 1:
         answers = {is_none(option) for option in node.options}
         return answers.pop() if len(answers) == 1 else None
     if isinstance(node, Reference):
@@ -555,6 +583,8 @@ def expand(value: Node) -> tuple[list[Entry], bool]:
     """The keys of `**value`, and whether they are all of them."""
     if isinstance(value, Instance):
         value = value.attributes
+    elif isinstance(value, Fields):
+        value = value.table
     if isinstance(value, Mapping):
         return list(value.last.values()), not value.open_ended
     if isinstance(value, Parsed):
@@ -573,6 +603,9 @@ def iterated(value: Node) -> list[Node] | None:
     items = elements(value)
     if items is not None:
         return items
+    if isinstance(value, Fields):
+        value = value.table
+        return None if value.open_ended else [Scalar(e.key_span, e.key, e.key) for e in value.last.values()]
     if isinstance(value, Table) and value.form != "object" and not value.open_ended:
         return [Scalar(entry.key_span, entry.key, entry.key) for entry in value.last.values()]
     if isinstance(value, Range) and value.count() <= 200:
@@ -623,6 +656,8 @@ def _export_other(node: Node, budget: list[int], depth: int) -> Node:
         if any(str(getattr(base, "origin", "")).endswith("Dataset") for base in node.cls.lineage()):
             return DatasetNode(node.span)
         return export(node.attributes, budget, depth + 1)
+    if isinstance(node, Fields):
+        return export(node.table, budget, depth + 1)
     if isinstance(node, Partial):
         return export(node.callee, budget, depth + 1)
     if isinstance(node, Contents):
