@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from epochlint.documents.document import Document
     from epochlint.rules.engine import NotEvaluated
+    from epochlint.rules.rule import Rule
     from epochlint.run.run import Run
 
 DATA_BYTES = 256 * 1024 * 1024
@@ -81,10 +82,12 @@ class Checked:
 class Report:
     """What a check found."""
 
-    __slots__ = ("files", "findings", "runs", "skipped", "sources")
+    __slots__ = ("files", "findings", "rules", "runs", "skipped", "sources", "suppressed")
 
     def __init__(self) -> None:
         self.findings: list[Finding] = []
+        self.suppressed: list[Finding] = []  # silenced by a comment, the baseline or the settings
+        self.rules: list[Rule] = []  # that ran
         self.runs: list[Checked] = []
         self.files = 0
         self.skipped: list[Skipped] = []
@@ -99,6 +102,7 @@ def check(options: Options) -> Report:
     joiner = Joiner(lookup, options.assume.versions())
     joined = joiner.join(documents)
     rules = catalogue.chosen(options.select, options.ignore)
+    report.rules = rules
     report.skipped.extend(joined.skipped)
     for run in joined.runs:
         complete(run, lookup, joined.companions[id(run)], options.assume, options.max_data_bytes)

@@ -12,6 +12,7 @@ from epochlint.cli.hook import coloured
 from epochlint.findings.finding import STRENGTH
 from epochlint.lint import Options, check
 from epochlint.project.assumptions import AssumptionError, parse
+from epochlint.report.formats import NAMES, render
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -62,7 +63,10 @@ _PATHS = click.argument("paths", nargs=-1, type=click.Path())
 @click.option("--notes", is_flag=True, help="Show notes in full.")
 @click.option("--pedantic", is_flag=True, help="Also what holds only for some GPU counts or versions.")
 @click.option("--force-exclude", is_flag=True, help="Skip excluded files even when they are named.")
-@click.option("--output-format", default="text", show_default=True, type=click.Choice(("text", "json")))
+@click.option("--output-format", default="text", show_default=True, type=click.Choice(NAMES), help="How to print.")
+@click.option(
+    "--output", multiple=True, metavar="FORMAT=FILE", help="Also write a report to a file: sarif=epochlint.sarif."
+)
 def check_command(
     paths: tuple[str, ...],
     assume: tuple[str, ...],
@@ -73,20 +77,20 @@ def check_command(
     pedantic: bool,
     force_exclude: bool,
     output_format: str,
+    output: tuple[str, ...],
 ) -> int:
     """Lint configs, scripts and launch files (default path: the working directory)."""
+    outputs = [_output(one) for one in output]
     options = _options(paths, assume)
     options.select, options.ignore = _split(select), _split(ignore)
     options.pedantic, options.force_exclude = pedantic, force_exclude
     report = check(options)
-    if output_format == "json":
-        from epochlint.report.json_report import check_json
-
-        click.echo(check_json(report))
-    else:
-        from epochlint.report.text import check_text
-
-        click.echo(check_text(report, notes=notes, colour=coloured(sys.stdout.isatty())))
+    colour = output_format == "text" and coloured(sys.stdout.isatty())
+    text = render(output_format, report, notes=notes, colour=colour)
+    if text:
+        click.echo(text)
+    for name, path in outputs:
+        _write(path, render(name, report, notes=notes))
     if fail_on == "never":
         return 0
     return int(any(STRENGTH[finding.level] >= STRENGTH[fail_on] for finding in report.findings))
@@ -132,6 +136,24 @@ def _options(paths: Sequence[str], assume: Sequence[str]) -> Options:
         return Options(paths or (".",), assume=parse(assume))
     except AssumptionError as problem:
         raise click.BadParameter(str(problem), param_hint="--assume") from None
+
+
+def _output(text: str) -> tuple[str, str]:
+    """`FORMAT=FILE`."""
+    name, equals, path = text.partition("=")
+    if not equals or name not in NAMES or not path:
+        raise click.BadParameter(
+            f"{text!r} is not FORMAT=FILE with a format of {', '.join(NAMES)}", param_hint="--output"
+        )
+    return name, path
+
+
+def _write(path: str, text: str) -> None:
+    try:
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text + "\n")
+    except OSError as problem:
+        raise click.ClickException(f"cannot write {path}: {problem.strerror}") from None
 
 
 def _split(values: Sequence[str]) -> list[str]:

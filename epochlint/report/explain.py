@@ -21,6 +21,7 @@ from epochlint.run.scenarios import SHOWN
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from epochlint.lint import Checked, Report
+    from epochlint.run.run import Run
 
 # fact -> what a person calls it. Facts of one block belong together.
 _BLOCKS = (
@@ -108,11 +109,7 @@ def _run(checked: Checked) -> str:
     run, scenarios = checked.run, checked.scenarios
     facts = {name: scenarios.fact(name) for _, rows in _BLOCKS for name, _ in rows}
     facts["method"], facts["tuning"] = scenarios.fact("method"), scenarios.fact("tuning")
-    version = f" {run.version}" if run.version else ""
-    kind = " ".join(str(facts[name].value) for name in ("tuning", "method") if facts[name].exact and facts[name].value)
-    lines = [
-        f"{run.path}:{run.span.place.line}  {run.trainer}{version}{', ' + kind if kind else ''}{' (' + run.label + ')' if run.label else ''}"
-    ]
+    lines = [_headline(run, [facts["tuning"], facts["method"]])]
     for title, rows in _BLOCKS:
         shown = [row for name, words in rows if (row := _row(checked, name, words, facts[name])) is not None]
         if shown:
@@ -138,6 +135,13 @@ def _run(checked: Checked) -> str:
     return "\n".join(lines)
 
 
+def _headline(run: Run, kinds: list[Known]) -> str:
+    version = f" {run.version}" if run.version else ""
+    kind = " ".join(str(known.value) for known in kinds if known.exact and known.value)
+    label = f" ({run.label})" if run.label else ""
+    return f"{run.path}:{run.span.place.line}  {run.trainer}{version}{', ' + kind if kind else ''}{label}"
+
+
 def _nothing(known: Known | None) -> bool:
     return known is None or (not known.exact and known.high is None and (known.low is None or known.low <= 1))
 
@@ -147,14 +151,17 @@ def _row(checked: Checked, name: str, words: str, known: Known) -> str | None:
         return None
     if _nothing(known) and name not in ("records", "gpus", "total_steps", "effective_batch"):
         return None
-    value = _value(checked, name, known)
+    value = value_text(checked, name, known)
     origin = _origin(known) if known.exact else ""
     usual = _usual(checked, name, known)
     extra = "; ".join(part for part in (origin, usual) if part)
     return f"    {words:<22} {value:<20} {extra}".rstrip()
 
 
-def _value(checked: Checked, name: str, known: Known) -> str:
+def value_text(checked: Checked, name: str, known: Known) -> str:
+    """A fact over all scenarios as people read it."""
+    if known.exact and known.value is None:
+        return "none"
     if known.exact:
         if name == "warmup_fraction" and known.number is not None:
             return f"{known.number * 100:.3g} %"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from textwrap import fill
 
+from epochlint.findings.finding import STRENGTH
 from epochlint.report.places import URL
 from epochlint.rules import catalogue
 
@@ -41,12 +42,46 @@ def page(word: str, output_format: str) -> str | None:
     return _text(rule, full)
 
 
+class Help:
+    """A rule's page in the forms that SARIF asks for. `level` is its strongest."""
+
+    __slots__ = ("level", "markdown", "text", "why")
+
+    def __init__(self, level: str, why: str, text: str, markdown: str) -> None:
+        self.level = level
+        self.why = why
+        self.text = text
+        self.markdown = markdown
+
+
+def markdown(rule: Rule) -> Help:
+    """The page of a rule as text and as Markdown."""
+    full = catalogue.page(rule.code)
+    data = full.model_dump(mode="json", exclude_none=True) if full is not None else {}
+    why, fix = str(data.get("why") or "").strip(), str(data.get("fix") or "").strip()
+    parts = [f"**{rule.summary}**", why]
+    if fix:
+        parts.append(f"**What to do.** {fix}")
+    evidence = data.get("evidence") or []
+    if evidence:
+        parts.append("\n".join(f"- {item['says']} ({item['source']})" for item in evidence))
+    parts.append(f"Silence it with `# epochlint: ignore[{rule.code}] reason`.")
+    return Help(strongest(rule), why, _text(rule, full), "\n\n".join(part for part in parts if part))
+
+
+def strongest(rule: Rule) -> str:
+    """The strongest level that a finding of the rule can have."""
+    levels = [tier.level for check in rule.checks for tier in check.tiers]
+    return rule.limited(max(levels, key=STRENGTH.__getitem__))
+
+
 def _brief(rule: Rule) -> dict[str, object]:
     return {
         "code": rule.code,
         "name": rule.name,
         "family": rule.family,
         "summary": rule.summary,
+        "level": strongest(rule),
         "default": not rule.off,
         "url": f"{URL}{rule.code}",
     }
