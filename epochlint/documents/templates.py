@@ -7,7 +7,7 @@ import re
 REASON = "a template: its placeholders are filled in by another program"
 
 # A directive on a line of its own makes a text a template; so does any placeholder where the parser stumbles.
-_DIRECTIVE = re.compile(r"^\s*(?:- +)?(?:\{\{|\{%)", re.MULTILINE)
+_DIRECTIVE = re.compile(r"^[ \t]*(?:- +)?(?:\{\{|\{%)", re.MULTILINE)
 _PLACEHOLDER = re.compile(
     r"\{\{|\{%|<%|\[%"
     r"|(?<![<\w])<[A-Za-z][A-Za-z0-9_ -]*>"  # <YOUR_VALUE>

@@ -60,13 +60,18 @@ def read(source: Source) -> Document:
 
 
 class _Table:
-    """Builds a mapping; `tables` leads on to the mappings that headers and dotted keys name."""
+    """Builds a mapping; `tables` leads on to the mappings that headers and dotted keys name, with their entries."""
 
     __slots__ = ("mapping", "tables")
 
     def __init__(self, span: Span) -> None:
         self.mapping = Mapping(span, [])
-        self.tables: dict[str, _Table | list[_Table]] = {}
+        self.tables: dict[str, tuple[Entry, _Table | list[_Table]]] = {}
+
+    def add(self, name: str, span: Span, node: Node, table: _Table | list[_Table]) -> None:
+        entry = Entry(name, span, node)
+        self.mapping.entries.append(entry)
+        self.tables[name] = (entry, table)
 
 
 class _Scanner:
@@ -132,43 +137,36 @@ class _Scanner:
     def enter(self, table: _Table, parts: list[tuple[str, Span]]) -> _Table:
         """The table that a dotted prefix leads to, made where it is not there."""
         for name, span in parts:
-            inner = table.tables.get(name)
-            if inner is None:
-                inner = _Table(Span(self.source, span.start, span.end))
-                table.tables[name] = inner
-                table.mapping.entries.append(Entry(name, span, inner.mapping))
+            if name not in table.tables:
+                made = _Table(Span(self.source, span.start, span.end))
+                table.add(name, span, made.mapping, made)
+            inner = table.tables[name][1]
             table = inner[-1] if isinstance(inner, list) else inner
         return table
 
     def open(self, table: _Table, part: tuple[str, Span], start: int, several: bool) -> _Table:
         """The table of a `[header]` or the next one of a `[[header]]`."""
         name, span = part
-        inner = table.tables.get(name)
+        entry, inner = table.tables.get(name, (None, None))
         made = _Table(Span(self.source, start, self.at))
         if several:
-            if inner is None:
-                inner = table.tables[name] = []
-                table.mapping.entries.append(Entry(name, span, Sequence(Span(self.source, start, self.at), [])))
-            if not isinstance(inner, list):
+            if entry is None:
+                entry, inner = Entry(name, span, Sequence(Span(self.source, start, self.at), [])), []
+                table.mapping.entries.append(entry)
+                table.tables[name] = (entry, inner)
+            if not isinstance(inner, list) or not isinstance(entry.value, Sequence):
                 raise _MismatchError
             inner.append(made)
-            entry = table.mapping.entries[-1]
-            if entry.key != name:
-                entry = next(entry for entry in table.mapping.entries if entry.key == name)
-            sequence = entry.value
-            assert isinstance(sequence, Sequence)
-            sequence.items.append(made.mapping)
-            sequence.span.end = self.at
+            entry.value.items.append(made.mapping)
+            entry.value.span.end = self.at
             return made
-        if inner is None:
-            table.tables[name] = made
-            table.mapping.entries.append(Entry(name, span, made.mapping))
+        if entry is None:
+            table.add(name, span, made.mapping, made)
             return made
-        if isinstance(inner, list):
+        if not isinstance(inner, _Table):
             raise _MismatchError
         # `[a]` behind `[a.b]`: the header is a better place than the inner key's.
-        inner.mapping.span = Span(self.source, start, self.at)
-        entry = next(entry for entry in table.mapping.entries if entry.key == name)
+        inner.mapping.span = made.mapping.span
         entry.key_span = span
         return inner
 

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import time
 
 import pytest
 
@@ -81,6 +82,19 @@ def test_a_syntax_can_be_given() -> None:
 
 def test_other_files_are_no_documents() -> None:
     assert read.read(Source("README.md", "# a")) is None
+
+
+_TABLES = "".join(f"[t{i}.b]\nx = 1\n[t{i}]\n" for i in range(10_000))
+
+
+@pytest.mark.parametrize("syntax", ["yaml", "json", "toml"])
+@pytest.mark.parametrize(
+    "text", ["\n" * 500_000, " " * 500_000 + "x: [", '"' * 200_000, ", \n" * 100_000 + "]", "{{ " * 100_000, _TABLES]
+)
+def test_the_time_grows_with_the_text_and_no_faster(syntax: str, text: str) -> None:
+    begin = time.process_time()
+    assert read.read(Source("x", text), syntax) is not None
+    assert time.process_time() - begin < 5
 
 
 @pytest.mark.parametrize(
