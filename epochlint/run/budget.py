@@ -69,7 +69,7 @@ class Budget:
         rows = get("rows")
         facts["rows"] = rows
         facts["records"] = records = self._records(rows)
-        limit = get("max_steps")
+        limit = self.run.settings.get("max_steps", Known(None))  # a trainer without such a setting has no limit
         facts["max_steps"] = limit
         self._lengths(records, batch.per_device, batch.accumulation, facts["effective_batch"], limit)
         self._warm(facts["total_steps"], facts["natural_steps"])
