@@ -274,7 +274,7 @@ def test_values_are_the_loaders_and_spans_hold_the_tokens(text: str) -> None:
     try:
         expected = tomli.loads(text)
     except tomli.TOMLDecodeError:
-        assert [found.kind for found in read(text).problems] == ["syntax"]
+        assert [found.kind for found in read(text).problems] in (["syntax"], ["template"])
         assume(False)
     document = read(text)
     assert document.problems == []
