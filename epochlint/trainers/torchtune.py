@@ -58,6 +58,7 @@ def read(reading: Reading) -> Run:
     taker.whole("per_device_batch", "batch_size")
     taker.whole("accumulation", "gradient_accumulation_steps", default=1)
     taker.number("epochs", "epochs")
+    taker.derive("max_steps", Known(None, DERIVED))  # there is only a cap per epoch
     cap = taker.whole("steps_per_epoch_cap", "max_steps_per_epoch")
     if cap.number is not None and cap.key_span is not None:
         run.writes["max_steps"] = cap.key_span
