@@ -13,6 +13,7 @@ import importlib.metadata
 import json
 import os
 import platform
+import re
 import sys
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -27,6 +28,7 @@ def error(exception: BaseException) -> dict[str, str]:
         text = "; ".join(f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in errors())
     else:
         text = (str(exception).strip().splitlines() or [""])[0]
+    text = re.sub(r"(?<![:/\w])(?:/[\w.+-]+)+/", "", text)  # of a path only the file name: folders differ by machine
     return {"error": type(exception).__name__, "text": " ".join(text.split())[:TEXT_LIMIT]}
 
 
