@@ -19,11 +19,12 @@ from epochlint.trainers.hf.eras import eras
 from epochlint.trainers.hf.reader import Hf
 from epochlint.trainers.hf.recognise import argument_mappings, holds_arguments, is_trl
 from epochlint.trainers.hf_args import under_full_names
-from epochlint.trainers.settings import MISSING
+from epochlint.trainers.settings import MISSING, Loader
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import Any
 
     from epochlint.documents.document import Document, Entry
     from epochlint.run.counting import Counting, Get
@@ -117,6 +118,29 @@ _SCRIPT_KEYS = frozenset({
 _ACCELERATE = {"fsdp1": 8, "fsdp2": 8, "multi_gpu": 8, "single_gpu": 1, "zero1": 8, "zero2": 8, "zero3": 8}
 
 
+# Packing strategies that only some versions have -> the versions that refuse them, from the first to before the second
+# (trl 0.19.1 to 1.16, `data_utils.py`, `pack_dataset`).
+_STRATEGIES: dict[str, tuple[str | None, str | None]] = {
+    "ffd": ("0.20", None),
+    "bfd": (None, "0.20"),
+    "bfd-requeue": (None, "0.25"),
+    "bfd_split": (None, "0.30"),
+}
+
+# Settings whose default is another after `import unsloth`.
+_PATCHED = (
+    "per_device_batch",
+    "per_device_eval_batch",
+    "accumulation",
+    "learning_rate",
+    "weight_decay",
+    "logging_steps",
+    "eval_strategy",
+    "eval_steps",
+    "save_strategy",
+)
+
+
 class _Origins:
     """Every dotted name under which a class can be imported from trl ("trl.trainer.sft_config.SFTConfig")."""
 
@@ -159,11 +183,16 @@ def _command_class(program: tuple[str, ...]) -> str | None:
 def read(reading: Reading) -> Run:
     owner = owner_of(reading)
     table = tables.load("trl", owner if owner is not None else "SFTConfig")
-    hf = Hf(reading, LABEL, table, _extra(reading, owner))
+    hf = Hf(reading, LABEL, table, _extra(reading, owner), _loader(reading))
     hf.consumer.complete = hf.consumer.complete and owner is not None
     trl = Trl(hf, owner, table)
     trl.take()
     return trl.finish()
+
+
+def _loader(reading: Reading) -> Loader | None:
+    """TrlParser for TRL's own scripts, and where nothing else can be seen: values are cast by the fields' types."""
+    return Loader("TrlParser", converts_text=True, visible=bool(reading.command)) if not reading.via else None
 
 
 def _extra(reading: Reading, owner: str | None) -> set[str]:
@@ -280,20 +309,10 @@ class Trl:
         of a tenth, a log line each step; unsloth 2026.10, `models/rl.py`): then they are unknown.
         """
         if self.patched:
-            names = (
-                "per_device_batch",
-                "per_device_eval_batch",
-                "accumulation",
-                "learning_rate",
-                "weight_decay",
-                "warmup_steps",
-                "warmup_ratio",
-                "logging_steps",
-                "eval_strategy",
-                "eval_steps",
-                "save_strategy",
-            )
-            return dict.fromkeys(names, UNKNOWN)
+            changed: dict[str, object] = dict.fromkeys(_PATCHED, UNKNOWN)
+            if not any(_written(self.hf.reading, key) for key in ("warmup_steps", "warmup_ratio")):
+                changed.update(warmup_steps=UNKNOWN, warmup_ratio=UNKNOWN)
+            return changed
         rate = self.default("learning_rate")
         found: dict[str, object] = {"logging_steps": self.default("logging_steps")}
         # Where the default differs between versions it is left to the eras.
@@ -447,7 +466,15 @@ class Trl:
         return self.hf.finish(self._eras())
 
     def _refuse(self) -> None:
-        """KTO's estimate of the divergence needs two rows on each device (trl 0.9.6 to 0.24, `kto_trainer.py`)."""
+        """What TRL's own validation refuses."""
+        strategy = self.hf.entry("packing_strategy")
+        since, until = _STRATEGIES.get(_word(strategy) or "", (None, None))
+        if strategy is not None and (since is not None or until is not None):
+            bounds_: dict[str, Any] = {key: end for key, end in (("since", since), ("until", until)) if end is not None}
+            reason = f"packing_strategy {_word(strategy)} does not exist in this version of TRL"
+            observe = self.hf.taker.observe
+            observe("rejected", strategy.key_span, reason=reason, consumer="trl", package="trl", **bounds_)
+        # KTO's estimate of the divergence needs two rows on each device (trl 0.9.6 to 0.24, `kto_trainer.py`).
         batch = self.hf.setting("per_device_batch")
         plain = self.hf.setting("loss_type").value in (None, "kto")
         if self.owner == "KTOConfig" and batch.number == 1 and batch.key_span is not None and plain:
@@ -460,7 +487,7 @@ class Trl:
         for group in self._groups():
             within = self.hf.within.narrowed(group.transformers)
             settings = {**self.run.settings, **group.defaults}
-            part = eras(self.hf.reading.versions, settings, within=within, adapt=self._adapt(group))
+            part = self.hf.split(eras(self.hf.reading.versions, settings, within=within, adapt=self._adapt(group)))
             for era in part:
                 era.defaults = {**group.defaults, **era.defaults}
                 era.versions["trl"] = group.range

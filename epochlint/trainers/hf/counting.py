@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from math import ceil
 
-from epochlint.run.counting import Batch, by_loader, every, fixed, share_up, times
+from epochlint.run.counting import Batch, after, by_loader, every, fixed, share_up, times
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from epochlint.run.counting import Get, Shape, Steps, Warmup
+    from epochlint.run.known import Known
 
 UNWARMED = frozenset({"constant", "reduce_lr_on_plateau", "greedy"})
 """Schedules that never look at the warmup (`optimization.py`, `get_scheduler`)."""
@@ -47,6 +48,19 @@ def batch_without_plugin(get: Get, workers: int | None) -> Batch:
     per_device, accumulation = get("per_device_batch"), get("accumulation")
     workers = 1 if get("split_batches").value is True else workers
     return Batch(per_device, accumulation, times(per_device, accumulation, workers))
+
+
+# Records ----------------------------------------------------------------------------------------------------------
+
+
+def after_split(rows: Known, get: Get) -> Known:
+    """Rows without those that datasets' `train_test_split` holds out: a share of them is rounded up."""
+    split = get("validation_split").number
+    if not split:
+        return rows
+    if split < 1:
+        return after(rows, lambda count: count - ceil(split * count), f"{{0}} - ceil({split:g} x {{0}})")
+    return after(rows, lambda count: count - int(split), f"{{}} - {int(split)}")
 
 
 # Steps ------------------------------------------------------------------------------------------------------------

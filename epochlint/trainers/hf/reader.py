@@ -14,6 +14,7 @@ from epochlint.documents.document import Scalar
 from epochlint.run.known import UNKNOWN, Known
 from epochlint.run.run import Run
 from epochlint.trainers.hf import common, keys, refusals
+from epochlint.trainers.hf.counting import after_split
 from epochlint.trainers.hf.eras import eras
 from epochlint.trainers.hf.loading import HfTaker, loader_of, opened, prepared, root_of
 
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from epochlint.run.run import Era
     from epochlint.trainers.hf.eras import Segment
     from epochlint.trainers.hf.script import Surroundings
+    from epochlint.trainers.settings import Loader
     from epochlint.trainers.tables import Table
     from epochlint.trainers.trainer import Reading
 
@@ -39,7 +41,9 @@ class Hf:
 
     __slots__ = ("around", "consumer", "reading", "run", "taker", "within")
 
-    def __init__(self, reading: Reading, label: str, table: Table, extra: Iterable[str] = ()) -> None:
+    def __init__(
+        self, reading: Reading, label: str, table: Table, extra: Iterable[str] = (), loader: Loader | None = None
+    ) -> None:
         self.consumer = keys.consumer_of(reading, table, extra)
         reading = prepared(reading, self.consumer.names())
         if not reading.via and _own_schema(reading, self.consumer):
@@ -48,7 +52,7 @@ class Hf:
         self.reading = reading
         self.run = Run(label, reading.document.source, reading.span, [], reading.versions)
         self.run.command = reading.command
-        self.taker = HfTaker(self.run, reading, loader_of(reading))
+        self.taker = HfTaker(self.run, reading, loader if loader is not None else loader_of(reading))
         self.within = keys.told_by_keys(reading, table)
         self.around: Surroundings | None = None
         pinned = reading.versions.of(table.package)
@@ -114,7 +118,15 @@ class Hf:
     # Counting ---------------------------------------------------------------------------------------------------------
 
     def eras(self, adapt: Callable[[Counting, Segment], Counting] | None = None) -> list[Era]:
-        return eras(self.reading.versions, self.run.settings, within=self.within, adapt=adapt)
+        found = eras(self.reading.versions, self.run.settings, within=self.within, adapt=adapt)
+        return self.split(found)
+
+    def split(self, found: list[Era]) -> list[Era]:
+        """The eras with the script's own validation split taken off the rows."""
+        if self.setting("validation_split").by_hand:
+            for era in found:
+                era.counting.records = after_split
+        return found
 
     def finish(self, found: list[Era] | None = None) -> Run:
         self.run.eras = tuple(found if found is not None else self.eras())

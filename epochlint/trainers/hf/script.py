@@ -134,15 +134,36 @@ def take_data(run: Run, around: Surroundings, base: str) -> None:
     if entry is not None:
         data = one_split(entry.value, "train")
         if data is not None:
+            data = _held_out(run, data)
             run.training.extend(sources(data, entry, base, run))
-            if data.streaming:
-                run.settings["streaming"] = Known(True, WRITTEN, key_span=entry.key_span)
+            streams = data.streaming or any(part.streaming for part in data.parts)
+            run.settings["streaming"] = Known(streams, WRITTEN, key_span=entry.key_span)
             packed = next((one for one in _operations(data) if one.kind == "pack"), None)
             if packed is not None:
                 run.settings.setdefault("packing", Known(True, WRITTEN, key_span=packed.span))
         elif isinstance(entry.value, Choice):
             run.settings["streaming"] = unknown(entry.key_span, entry.value.span)
     _take_validation(run, around, trainer.entry("eval_dataset", evaluation), base)
+
+
+def _held_out(run: Run, data: DatasetNode) -> DatasetNode:
+    """Takes a `train_test_split` that is all that happens to the rows as the run's validation split, so that `rows`
+    are those before it. Gives the data without it."""
+    steps = [one for one in data.operations if one.kind != "shuffle"]
+    if len(steps) != 1 or steps[0].kind != "split-train" or not steps[0].amount or steps[0].stop is not None:
+        return data
+    split = steps[0]
+    run.settings["validation_split"] = Known(split.amount, WRITTEN, key_span=split.span, span=split.span)
+    return DatasetNode(
+        data.span,
+        files=data.files,
+        hub=data.hub,
+        subset=data.subset,
+        split=data.split,
+        streaming=data.streaming,
+        rows=data.rows,
+        parts=data.parts,
+    )
 
 
 def _take_validation(run: Run, around: Surroundings, entry: Entry | None, base: str) -> None:
@@ -228,7 +249,9 @@ def rows_after(operation: Operation) -> Callable[[int], int | None]:
             return rows * amount
         if kind in ("split-train", "split-test"):
             test, train = split_sizes(rows, amount, stop)
-            return None if test is None or train is None else (train if kind == "split-train" else test)
+            if test is None or train is None:
+                return None
+            return max(0, train) if kind == "split-train" else min(rows, max(0, test))
         return None
 
     return after
