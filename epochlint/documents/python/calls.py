@@ -20,6 +20,7 @@ from epochlint.documents.python.values import (
     Function,
     Guard,
     Imported,
+    Instance,
     Items,
     Method,
     ParserValue,
@@ -207,6 +208,8 @@ def _method(it: Interpreter, method: Method, site: Site) -> Node:
         found = datasets.method(it, receiver, name, site)
     elif isinstance(receiver, ParserValue):
         found = parsers.method(it, receiver, name, site)
+    elif isinstance(receiver, Instance):
+        found = parsers.tap_arguments(it, receiver, site)
     elif isinstance(receiver, (File, Contents)):
         found = files.method(it, receiver, name, site)
     elif isinstance(receiver, Function):

@@ -13,6 +13,7 @@ from epochlint.documents.python.values import (
     Imported,
     Instance,
     Items,
+    Method,
     Scope,
     Site,
     Super,
@@ -176,6 +177,12 @@ def _fill(it: Interpreter, cls: Class, site: Site, attributes: Table) -> list[En
     return defaults
 
 
+def _is_tap(cls: Class) -> bool:
+    """Whether a class declares a command line by its fields (typed-argument-parser)."""
+    bases = [base for current in cls.lineage() for base in current.bases]
+    return any(isinstance(base, Imported) and base.origin in ("tap.Tap", "tap.tap.Tap") for base in bases)
+
+
 def instance_attribute(it: Interpreter, instance: Instance, name: str, span: Span) -> Node:
     if name == "__dict__":
         return Fields(span, instance.attributes)
@@ -195,6 +202,8 @@ def instance_attribute(it: Interpreter, instance: Instance, name: str, span: Spa
             return default
     elif member is not None and not instance.attributes.open_ended:
         return member
+    if name == "parse_args" and _is_tap(instance.cls):
+        return Method(span, instance, name)
     if instance.reference is not None:
         return it.refer(span, instance.reference.call, name)
     return Unknown(span, instance.attributes.reason or f"{name} is not set where it can be seen", frozenset((name,)))

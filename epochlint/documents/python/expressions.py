@@ -224,7 +224,8 @@ def _attribute(it: Interpreter, node: ast.Attribute) -> Node:
 def attribute(it: Interpreter, base: Node, name: str, span: Span) -> Node:
     """`base.name`."""
     if isinstance(base, Imported):
-        return library.imported_attribute(it, base, name, span)
+        found = parsers.absl_flag(it, name, span) if base.origin == "absl.flags.FLAGS" else None
+        return found or library.imported_attribute(it, base, name, span)
     if isinstance(base, Table):
         return _table_attribute(base, name, span)
     if isinstance(base, Instance):

@@ -10,7 +10,7 @@ import ast
 
 from epochlint.documents.document import Entry, Mapping, Node, Scalar, Sequence, Unresolved
 from epochlint.documents.python import classes, files
-from epochlint.documents.python.library import cast
+from epochlint.documents.python.library import as_default, cast
 from epochlint.documents.python.model import Dataclass, Derived, Feed, Flag, Parsed, Parser, Unknown
 from epochlint.documents.python.values import (
     Class,
@@ -72,10 +72,9 @@ def _normal(name: str) -> str:
 
 def default_value(it: Interpreter, value: Node) -> Node:
     """A default that no flag replaces: certain where the whole launch is known."""
-    certain = it.flags is not None and not it.flags.open_ended
-    if isinstance(value, Scalar) and not certain and not (isinstance(value, Derived) and value.default):
-        return Derived(value.span, value.raw, value.value, value.plain, names=names_in(value), default=True)
-    if it.flags is not None and it.flags.open_ended:
+    if it.flags is None:
+        return as_default(value)
+    if it.flags.open_ended:
         return Unknown(value.span, "the launch passes flags that are not visible", names_in(value))
     return value
 
@@ -114,7 +113,7 @@ def literal(value: Node) -> Node:
         return value
     word = value.raw
     try:
-        result = ast.literal_eval(word) if len(word) < 200 else word
+        result = ast.literal_eval(word) if len(word) < 200 and "\\" not in word else word
     except (ValueError, SyntaxError, MemoryError, RecursionError):
         result = word
     if result is None or isinstance(result, (str, int, float, bool)):
@@ -748,13 +747,9 @@ def _add_arguments(it: Interpreter, parser: ParserValue, site: Site) -> Node:
     return Unknown(site.whole, "options")
 
 
-def tap_args(it: Interpreter, instance: Instance, site: Site) -> Node | None:
+def tap_arguments(it: Interpreter, instance: Instance, site: Site) -> Node:
     """Tap: `Options().parse_args()`."""
-    if site.name == "parse_args" and instance.cls.origin == "":
-        bases = [base.origin for cls in instance.cls.lineage() for base in cls.bases if isinstance(base, Imported)]
-        if any(base.startswith("tap") for base in bases):
-            return _filled_class(it, instance.cls, "tap", site)
-    return None
+    return _filled_class(it, instance.cls, "tap", site)
 
 
 # --- Functions that run other functions -------------------------------------------------------------------------------
