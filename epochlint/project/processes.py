@@ -85,7 +85,10 @@ class _Counter:
         start.nodes = self.nodes()
         launcher = start.launcher
         arguments = start.launcher_arguments
-        if launcher == "torchrun" or (launcher == "tune" and _has(arguments, "nproc_per_node", "nproc", "nnodes")):
+        by_operator = "PET_NPROC_PER_NODE" in self.environment and bool(arguments.entries)
+        if launcher == "torchrun" or (
+            launcher == "tune" and (by_operator or _has(arguments, "nproc_per_node", "nnodes"))
+        ):
             self.torchrun(arguments)
         elif launcher == "accelerate":
             self.accelerate(arguments)
@@ -143,6 +146,9 @@ class _Counter:
         entry = self.job.entry("nodes")
         if entry is not None:
             return _whole(entry, "--nodes")
+        ranks = self.wrapped.ranks
+        if ranks is not None and _has(ranks, "H", "host", "hosts", "hostfile", "machinefile", "f"):
+            return Count(reason="mpirun is given a list of hosts")
         if self.job.entries and _plain(self.job.get("ntasks")) in (None, 1):
             return Count(1, label="--nodes")
         if self.job.entries:
@@ -332,7 +338,11 @@ class _Counter:
                 start.per_node = Count(tasks.value // nodes, span=tasks.span)
             return
         devices = start.devices
-        if devices.value is None or "WORLD_SIZE" in self.environment:
+        world = self.environment.entry("WORLD_SIZE")
+        if world is not None and devices.value == 1:  # a process a pod, which an operator tells of each other
+            start.processes = _whole(world, "WORLD_SIZE")
+            return
+        if devices.value is None or world is not None:
             start.processes = Count(reason="one process on all GPUs that it finds")
             return
         count = max(1, devices.value)

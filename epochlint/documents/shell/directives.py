@@ -203,12 +203,22 @@ def gpus(settings: Mapping) -> Scalar | None:
             return Scalar(node.span, count, int(count), True)
         return None
     node = settings.get("gpus_per_task")
-    tasks = settings.get("ntasks_per_node") or (settings.get("ntasks") if nodes is None else None)
-    if isinstance(node, Scalar) and node.raw.isdigit():
-        per = tasks.raw if isinstance(tasks, Scalar) else "1"
-        if per.isdigit():
-            count = str(int(node.raw) * int(per))
-            return Scalar(node.span, count, int(count), True)
+    tasks = _tasks_per_node(settings)
+    if isinstance(node, Scalar) and node.raw.isdigit() and tasks is not None:
+        count = str(int(node.raw) * tasks)
+        return Scalar(node.span, count, int(count), True)
+    return None
+
+
+def _tasks_per_node(settings: Mapping) -> int | None:
+    node = settings.get("ntasks_per_node")
+    if node is not None:
+        return int(node.raw) if isinstance(node, Scalar) and node.raw.isdigit() else None
+    tasks, nodes = settings.get("ntasks"), settings.get("nodes")
+    total = tasks.raw if isinstance(tasks, Scalar) else "1"
+    count = nodes.raw if isinstance(nodes, Scalar) else "1"
+    if total.isdigit() and count.isdigit() and int(count) > 0 and int(total) % int(count) == 0:
+        return int(total) // int(count)
     return None
 
 

@@ -30,8 +30,7 @@ def read(source: Source, *, environment: dict[str, str] | Mapping | None = None)
     """
     document = ShellDocument(source)
     text = source.text
-    lowered = text.lower()
-    if not any(word in lowered for word in _WORDS):
+    if not may_train(text):
         return document
     if len(text) > LARGEST:
         reason = f"larger than {LARGEST // 1_000_000} MB, which no launch script is"
@@ -46,9 +45,24 @@ def read(source: Source, *, environment: dict[str, str] | Mapping | None = None)
     kind = commands.kind_of(source.path) if not source.label else ""
     if kind:
         document.launches = commands.of_file(source, kind)
+        document.cuts = [cut for command in document.launches for cut in command.cuts]
     else:
         _follow(source, document, environment)
     return document
+
+
+def script(source: Source, environment: Mapping | None = None) -> ShellDocument:
+    """Read a text that is known to be shell: a recipe's line, a workflow's step."""
+    document = ShellDocument(source)
+    if len(source.text) <= LARGEST and "\0" not in source.text and may_train(source.text):
+        _follow(source, document, environment)
+    return document
+
+
+def may_train(text: str) -> bool:
+    """Whether a text holds a word without which nothing is trained."""
+    lowered = text.lower()
+    return any(word in lowered for word in _WORDS)
 
 
 def _follow(source: Source, document: ShellDocument, environment: dict[str, str] | Mapping | None) -> None:

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 MOST_COMMANDS = 1_000
 
 _SHELLS = frozenset({"bash", "sh", "zsh", "dash", "ksh"})
+# They take a whole command line as one word.
+_CARRIERS = frozenset({"ssh", "pdsh", "clush", "tmux", "screen", "su", "watch"})
 _SUBMITTERS = frozenset({"sbatch", "qsub", "bsub"})
 # Commands that start no training, whatever their words say.
 _NEVER = frozenset(
@@ -36,7 +38,7 @@ _NEVER = frozenset(
      "pwd", "read", "readarray", "readlink", "readonly", "realpath", "return", "rm", "rmdir", "rsync", "scp", "sed",
      "seq", "set", "sha256sum", "shift", "shopt", "sleep", "sort", "source", "spack", "split", "stat", "stty",
      "tail", "tar", "tee", "test", "touch", "tr", "trap", "true", "tty", "type", "typeset", "ulimit", "umask",
-     "unalias", "uname", "uniq", "unset", "unzip", "wait", "watch", "wc", "wget", "which", "whoami", "yes", "zcat",
+     "unalias", "uname", "uniq", "unset", "unzip", "wait", "wc", "wget", "which", "whoami", "yes", "zcat",
      "zip"}
 )  # fmt: skip
 _BUILTINS = frozenset(
@@ -418,6 +420,12 @@ class Running(Judging):
                         outer = self._nodes(fields[:index], places[:index])
                         self._nested(_whole(fields[at + 1].pieces), outer, None, node)
                         return True
+        if bases[0] in _CARRIERS:
+            carried = [at for at, word in enumerate(words) if at and word is not None and " " in word.strip()]
+            if carried:
+                longest = max(carried, key=lambda at: len(words[at] or ""))
+                self._nested(fields[longest].pieces, [], None, node)
+                return True
         settings = None
         if bases[0] in _SUBMITTERS:
             settings = self._submitted(fields, places)
