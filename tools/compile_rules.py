@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 # fmt: off
+# ruff: noqa: ISC004
 RULES: tuple[Any, ...] = (
 '''
 

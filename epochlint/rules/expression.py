@@ -92,14 +92,13 @@ def _constant(value: object) -> Function:
 
 def _name(name: str) -> Function:
     def look(context: Context) -> object:
+        context.touched.append(name)
         budget = context.budget
         if budget is None:
-            context.touched.append(name)
             return UNKNOWN
         known = budget.facts.get(name)
         if known is None:
             known = budget.get(name)
-        context.touched.append(name)
         return known.value if known.exact else known
 
     return look
@@ -148,38 +147,48 @@ def _threshold(name: str) -> Function:
 
 
 def _and(*nodes: Node) -> Function:
-    parts = [closure(node) for node in nodes]
+    parts: list[Any] = list(nodes)  # each made a function when it is first reached: most rules end at their first part
+    places = range(len(parts))
 
     def all_(context: Context) -> bool | None:
         result: bool | None = True
-        mark = len(context.touched)
-        for part in parts:
-            start = len(context.touched)
+        touched = context.touched
+        mark = len(touched)
+        for place in places:
+            part = parts[place]
+            if type(part) is tuple:
+                part = parts[place] = closure(part)
+            start = len(touched)
             truth = part(context)
             if truth is False:
                 return False
             if truth is None:
                 if result is True:
-                    del context.touched[mark:start]  # what is true is not what is missing
+                    del touched[mark:start]  # what is true is not what is missing
                 result = None
             elif result is None:
-                del context.touched[start:]
+                del touched[start:]
         return result
 
     return all_
 
 
 def _or(*nodes: Node) -> Function:
-    parts = [closure(node) for node in nodes]
+    parts: list[Any] = list(nodes)
+    places = range(len(parts))
 
     def any_(context: Context) -> bool | None:
         result: bool | None = False
-        mark = len(context.touched)
-        for part in parts:
-            start = len(context.touched)
+        touched = context.touched
+        mark = len(touched)
+        for place in places:
+            part = parts[place]
+            if type(part) is tuple:
+                part = parts[place] = closure(part)
+            start = len(touched)
             truth = part(context)
             if truth is True:
-                del context.touched[mark:start]  # the one that holds is reason enough
+                del touched[mark:start]  # the one that holds is reason enough
                 return True
             if truth is None:
                 result = None

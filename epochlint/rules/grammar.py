@@ -97,12 +97,15 @@ class Scope:
 def compile_(text: str, scope: Scope) -> tuple[Node, str]:
     """An expression as nested tuples, and whether it is a value or a truth. Raises ExpressionError."""
     try:
-        tree = ast.parse(text.strip(), mode="eval").body
+        return _compile(ast.parse(text.strip(), mode="eval").body, scope)
     except SyntaxError as problem:
         raise ExpressionError(f"not an expression: {problem.msg}", (problem.offset or 1) - 1) from None
     except (RecursionError, MemoryError):
         raise ExpressionError("too deep an expression") from None
-    return _compile(tree, scope)
+    except ExpressionError:
+        raise
+    except ValueError as problem:  # a null byte, a number with too many digits
+        raise ExpressionError(f"not an expression: {problem}") from None
 
 
 def condition(text: str, scope: Scope) -> Node:

@@ -79,7 +79,8 @@ def make_run(
         run.defaults[name] = default
         run.settings[name] = Known(default, DEFAULT)
     start = 0
-    for line, (name, value) in zip(text.splitlines(keepends=True), settings.items(), strict=True):
+    for name, value in settings.items():
+        line = f"{name}: {value}\n"
         key = source.span(start, start + len(name))
         run.settings[name] = Known(value, WRITTEN, key_span=key, span=source.span(key.end + 2, start + len(line) - 1))
         start += len(line)
