@@ -8,7 +8,7 @@ from epochlint.documents.read import read
 from epochlint.files import discover, open_source
 from epochlint.findings.finding import Finding
 from epochlint.project.assumptions import Assumptions
-from epochlint.project.complete import complete
+from epochlint.project.complete import complete, smoke_named
 from epochlint.project.join import Joiner, Skipped
 from epochlint.project.lookup import Lookup
 from epochlint.rules import catalogue, engine
@@ -21,7 +21,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from epochlint.documents.document import Document
+    from epochlint.documents.document import Document, Problem
     from epochlint.rules.engine import NotEvaluated
     from epochlint.rules.rule import Rule
     from epochlint.run.run import Run
@@ -82,7 +82,7 @@ class Checked:
 class Report:
     """What a check found."""
 
-    __slots__ = ("files", "findings", "rules", "runs", "skipped", "sources", "suppressed")
+    __slots__ = ("below", "files", "findings", "rules", "runs", "skipped", "sources", "suppressed")
 
     def __init__(self) -> None:
         self.findings: list[Finding] = []
@@ -91,7 +91,8 @@ class Report:
         self.runs: list[Checked] = []
         self.files = 0
         self.skipped: list[Skipped] = []
-        self.sources: dict[str, Source] = {}  # by shown path, for code frames
+        self.sources: dict[str, Source] = {}  # by shown path
+        self.below: dict[str, str] = {}  # shown path -> path below the folder that was given
 
 
 def check(options: Options) -> Report:
@@ -105,6 +106,7 @@ def check(options: Options) -> Report:
     report.rules = rules
     report.skipped.extend(joined.skipped)
     for run in joined.runs:
+        run.smoke = smoke_named(run, report.below.get(run.path, run.path))
         complete(run, lookup, joined.companions[id(run)], options.assume, options.max_data_bytes)
         scenarios = Scenarios(run)
         findings, not_evaluated = engine.check(scenarios, rules, pedantic=options.pedantic)
@@ -130,6 +132,7 @@ def _documents(options: Options, lookup: Lookup, report: Report) -> Iterable[tup
         if document is None:
             continue
         report.sources[source.path] = source
+        report.below[source.path] = found.below
         path = os.path.abspath(found.path)
         lookup.keep(path, document)
         yield path, document
@@ -142,7 +145,7 @@ def _unreadable(documents: list[tuple[str, Document]], options: Options, report:
     for path, document in documents:
         for problem in document.problems:
             known = registry.looks_known(document.source.text)
-            if problem.kind == "syntax" and (known or (path in named and not options.force_exclude)):
+            if _broken(problem, document) and (known or (path in named and not options.force_exclude)):
                 found.append(Observation("unreadable", problem.span, {"reason": problem.reason, "kind": problem.kind}))
             else:
                 report.skipped.append(
@@ -150,6 +153,13 @@ def _unreadable(documents: list[tuple[str, Document]], options: Options, report:
                 )
             break
     return found
+
+
+def _broken(problem: Problem, document: Document) -> bool:
+    """Whether the file's reader refuses it. DeepSpeed reads comments in JSON (hjson); others do not."""
+    if problem.kind == "relaxed":
+        return any(not entry.companion for entry, _ in registry.recognise(document))
+    return problem.kind == "syntax"
 
 
 def _shown(findings: list[Finding], given: set[str]) -> list[Finding]:

@@ -39,11 +39,12 @@ def complete(run: Run, lookup: Lookup, companions: Companions, assumed: Assumpti
             elif name == "records":
                 run.settings["declared_records"] = known
     purpose = assumed.purpose or (said.purpose if said is not None else None)
-    run.smoke = purpose is not None or _named_smoke(run)
+    run.smoke = run.smoke or purpose is not None
     run.observations.extend(disagreements(run, companions))
 
 
-def _named_smoke(run: Run) -> bool:
-    """A part of the path is called smoke, test, debug, ..., and no long run is asked for."""
+def smoke_named(run: Run, path: str) -> bool:
+    """A part of the path (below the folder that was given) is called smoke, test, debug, ..., and no long run is
+    asked for."""
     limit = run.setting("max_steps").number
-    return not _SMOKE.isdisjoint(re.split(r"[^a-z]+", run.path.lower())) and (limit is None or limit <= _SMOKE_STEPS)
+    return not _SMOKE.isdisjoint(re.split(r"[^a-z]+", path.lower())) and (limit is None or limit <= _SMOKE_STEPS)
