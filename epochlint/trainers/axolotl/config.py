@@ -318,7 +318,7 @@ def boolean_trap(taker: Taker, key: str, span: object, scalar: Scalar) -> None:
 
 
 def _validation_unused(taker: Taker) -> None:
-    """Validation data is held out, and no cadence at all is written: since 0.10 nothing is ever evaluated."""
+    """Validation data is held out, and no cadence comes of what is written: since 0.10 nothing is ever evaluated."""
     run = taker.run
     strategy = run.settings["eval_strategy"]
     if run.setting("validation").value is not True or strategy.value != "no" or strategy.by_hand:
@@ -334,6 +334,18 @@ def _validation_unused(taker: Taker) -> None:
             package="axolotl",
             since="0.10",
         )
+    elif written == ["evals_per_epoch"]:
+        per_epoch = run.settings["evals_per_epoch"]
+        if per_epoch.number and per_epoch.key_span is not None:
+            taker.observe(
+                "evaluation_never",
+                per_epoch.key_span,
+                key="evals_per_epoch",
+                reason=f"evals_per_epoch {per_epoch.number:g} here is one evaluation for the whole run, which Axolotl "
+                "leaves out: nothing is ever evaluated",
+                package="axolotl",
+                since="0.10",
+            )
 
 
 def _given(taker: Taker, key: str) -> bool:
