@@ -46,6 +46,9 @@ for _fact in (
 for _fact in ("warmup_used", "decays"):
     _ROOTS[_fact] = ("scheduler",)
 
+# What a person can tell about any run.
+_TOLD = frozenset({"gpus", "rows", "tokens", "messages", "validation", "epochs", "max_steps", "method", "tuning"})
+
 
 class Baseline:
     """A run that this one is compared with. `kind`: "revision", "reference" or "sibling"; `label` names it."""
@@ -281,7 +284,9 @@ class _Case:
                 continue
             name = touched.removeprefix("settings.")
             if name not in _ROOTS:
-                names[name] = None
+                # What a trainer does not have is nothing that anybody could tell.
+                if name in run.settings or name in _TOLD:
+                    names["records" if name == "rows" else name] = None
                 continue
             assert context.budget is not None
             roots = [root for root in _ROOTS[name] if not context.budget.get(root).exact]

@@ -240,7 +240,8 @@ def test_what_a_rule_would_need_is_what_a_person_could_tell() -> None:
     assert missing(rule(**SHORT), gpus=1) == [("TST001", ("records",))]
     assert missing(rule(**SHORT), rows=1000) == []  # false on one GPU: no number of GPUs makes it hold everywhere
     assert missing(rule(when="total_steps > 50"), rows=1000) == [("TST001", ("gpus",))]
-    assert missing(rule(when="settings.model == 'x'")) == [("TST001", ("model",))]
+    assert missing(rule(when="settings.model == 'x'"), unknown=("model",)) == [("TST001", ("model",))]
+    assert missing(rule(when="settings.model == 'x'")) == []  # this trainer has no such setting
     assert missing(rule(when="at_least('trl', '1.0')")) == [("TST001", ("trl",))]
     assert missing(rule(**SHORT), gpus=1, packing=True, rows=10) == [("TST001", ("tokens",))]
 
