@@ -198,14 +198,15 @@ def test_a_range_holds_every_result(first: list[int], second: list[int], data: s
     """What a sum of ranges promises is true for each pair of numbers inside them."""
     node = compile_(f"per_device_batch {operator} accumulation", Scope())[0]
     function = closure(node)
-    world = context({"per_device_batch": between(*first), "accumulation": between(*second)})
+    world = context({"per_device_batch": between(first[0], first[1]), "accumulation": between(second[0], second[1])})
     promised = function(world)
     x, y = data.draw(st.integers(*first)), data.draw(st.integers(*second))
-    if y == 0 and operator in "//%":
+    if operator in "+-*":
+        exact: float = {"+": x + y, "-": x - y, "*": x * y}[operator]
+    elif y == 0:
         return
-    exact = {"+": x + y, "-": x - y, "*": x * y}.get(operator)
-    if exact is None:
-        exact = x / y if operator == "/" else x // y if operator == "//" else x % y
+    else:
+        exact = {"/": x / y, "//": x // y, "%": x % y}[operator]
     if type(promised) is Known:
         assert promised.low is None or promised.low <= exact + 1e-9
         assert promised.high is None or exact - 1e-9 <= promised.high
@@ -219,7 +220,9 @@ def test_a_decided_comparison_holds_for_every_pair(
     first: list[int], second: list[int], data: st.DataObject, operator: str
 ) -> None:
     function = closure(condition(f"per_device_batch {operator} accumulation", Scope()))
-    decided = function(context({"per_device_batch": between(*first), "accumulation": between(*second)}))
+    decided = function(
+        context({"per_device_batch": between(first[0], first[1]), "accumulation": between(second[0], second[1])})
+    )
     x, y = data.draw(st.integers(*first)), data.draw(st.integers(*second))
     if decided is not None:
         exact = {"<": x < y, "<=": x <= y, ">": x > y, ">=": x >= y, "==": x == y, "!=": x != y}[operator]
