@@ -56,12 +56,31 @@ _SAME_ROWS = frozenset(
 _IN_PLACE = frozenset(
     ("set_format", "set_transform", "reset_format", "save_to_disk", "push_to_hub", "cleanup_cache_files")
 )
+_GROWING = frozenset(("append", "extend", "insert", "pop", "remove", "clear"))
 _FILTERS = frozenset(("filter", "dropna", "drop_duplicates", "query", "drop", "unique", "loc"))
 
 
 def changed(dataset: DatasetNode, operation: Operation | None = None, **changes: object) -> DatasetNode:
     operations = (*dataset.operations, operation) if operation is not None else dataset.operations
     return with_operations(dataset, operations, **changes)
+
+
+def change(it: Interpreter, dataset: DatasetNode, kind: str, span: Span) -> None:
+    """A change in place: `rows.append(...)`, `frame.dropna(inplace=True)`."""
+    if it.strength(it.outermost()) != "none":
+        dataset.operations = (*dataset.operations, Operation(kind, None, span))
+
+
+def set_split(it: Interpreter, dataset: DatasetNode, key: Node, value: Node) -> None:
+    """`data["train"] = ...`."""
+    strength = it.strength(it.outermost())
+    name = text_of(key)
+    if dataset.form not in ("splits", "halves") or strength == "none":
+        return
+    if name is None:
+        change(it, dataset, "unknown", key.span)
+    else:
+        dataset.replaced[name] = value if strength == "strong" else Unknown(value.span, "it is set under a condition")
 
 
 # --- Sources ----------------------------------------------------------------------------------------------------------
@@ -193,7 +212,8 @@ def as_dataset(it: Interpreter, value: Node, span: Span) -> DatasetNode | None:
         return with_operations(value, value.operations, form="dataset")
     if isinstance(value, Contents):
         path = text_of(value.path)
-        return DatasetNode(span, files=(path,) if path is not None else None)
+        operations = (Operation("unknown", None, span),) if value.changed else ()
+        return DatasetNode(span, files=(path,) if path is not None else None, operations=operations)
     items = elements(value)
     if items is not None:
         return DatasetNode(span, rows=len(items))
@@ -311,6 +331,14 @@ def _same_rows(it: Interpreter, site: Site, origin: str) -> Node | None:
 
 
 def method(it: Interpreter, dataset: DatasetNode, name: str, site: Site) -> Node | None:
+    if dataset.form in ("rows", "frame") and name in _GROWING:
+        change(it, dataset, "unknown", site.span)
+        return Unknown(site.whole, f"the result of {name}()")
+    inplace = site.get("inplace")
+    if inplace is not None and truth(inplace) is not False:
+        if name not in _SAME_ROWS:
+            change(it, dataset, "filter" if name in _FILTERS else "unknown", site.span)
+        return Unknown(site.whole, f"{name}() returns nothing")
     if name in _SAME_ROWS:
         if name == "to_iterable_dataset":
             return changed(dataset, None, streaming=True)
@@ -326,9 +354,6 @@ def method(it: Interpreter, dataset: DatasetNode, name: str, site: Site) -> Node
         return changed(dataset, Operation("filter", None, site.span))
     if name in ("items", "keys"):
         return Items(site.whole, [], it.guard, unknown=True)
-    if name in ("append", "extend"):
-        # Rows added one by one to rows that are known: how many is not.
-        return Unknown(site.whole, f"{name}() returns nothing")
     return Unknown(site.whole, f"the result of {name}()")
 
 
@@ -461,6 +486,8 @@ def indexed(it: Interpreter, dataset: DatasetNode, key: Node, span: Span) -> Nod
     if dataset.form in ("splits", "halves"):
         if text is None:
             return DatasetNode(span, streaming=dataset.streaming)
+        if text in dataset.replaced:
+            return dataset.replaced[text]
         if dataset.form == "halves":
             member = dataset.members.get(text) if dataset.members is not None else None
             if member is None:
@@ -516,7 +543,11 @@ def rows_of(it: Interpreter, iterable: Node) -> DatasetNode | None:
         return with_operations(iterable, iterable.operations, form="rows")
     if isinstance(iterable, (File, Contents)):
         path = text_of(iterable.path)
-        return DatasetNode(iterable.span, files=(path,) if path is not None else None, form="rows")
+        operations: tuple[Operation, ...] = ()
+        if isinstance(iterable, Contents) and iterable.changed:
+            operations = (Operation("unknown", None, iterable.span),)
+        files = (path,) if path is not None else None
+        return DatasetNode(iterable.span, files=files, form="rows", operations=operations)
     return None
 
 

@@ -48,6 +48,8 @@ def method(it: Interpreter, receiver: File | Contents, name: str, site: Site) ->
         if name in ("read", "readlines", "__enter__"):
             return receiver if name == "__enter__" else Contents(site.whole, receiver.path)
         return Unknown(site.whole, f"the result of {name}()")
+    if name in ("append", "extend", "insert", "pop", "remove", "clear"):
+        receiver.changed = True
     if name in ("strip", "splitlines", "split", "decode", "rstrip", "replace"):
         return receiver
     if name in ("get", "pop", "setdefault"):

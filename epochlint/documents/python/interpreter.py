@@ -16,7 +16,9 @@ from epochlint.documents.python.values import (
     DEAD,
     HANDLER,
     LOOP,
+    UNCALLED,
     Class,
+    Contents,
     Decorator,
     Fields,
     Function,
@@ -204,6 +206,13 @@ class Interpreter:
             guard = guard.parent
         return "weak" if weak else "strong"
 
+    def outermost(self) -> Guard | None:
+        """The guard of everything that is read now: of a function that nothing calls, or none."""
+        guard = self.guard
+        while guard is not None and guard.parent is not None:
+            guard = guard.parent
+        return guard if guard is not None and guard.kind == UNCALLED else None
+
     def is_guarded(self) -> bool:
         guard = self.guard
         while guard is not None:
@@ -231,6 +240,10 @@ class Interpreter:
             value.items, value.unknown = [], True
         elif isinstance(value, Instance):
             value.attributes.forget(reason)
+        elif isinstance(value, Contents):
+            value.changed = True
+        elif isinstance(value, DatasetNode):
+            datasets.change(self, value, "unknown", value.span)
         elif isinstance(value, Choice):
             for option in value.options:
                 self.forget(option, reason)
@@ -291,6 +304,8 @@ class Interpreter:
                     base.items[key.value] = Unknown(value.span, "it is set under a condition")
             else:
                 self.forget(base, "an item is set")
+        elif isinstance(base, DatasetNode):
+            datasets.set_split(self, base, key, value)
         elif isinstance(base, Instance):
             base.attributes.open_ended = True
         elif isinstance(base, Choice):

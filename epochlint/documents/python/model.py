@@ -227,6 +227,7 @@ class DatasetNode(Node):
         "members",
         "operations",
         "parts",
+        "replaced",
         "rows",
         "split",
         "streaming",
@@ -260,6 +261,8 @@ class DatasetNode(Node):
         # "dataset", "splits" (by name), "halves" (train_test_split not yet indexed), "frame" (pandas), "rows" (a list)
         self.form = form
         self.members = members
+        # Splits that the program set itself: `data["train"] = data["train"].select(...)`.
+        self.replaced: dict[str, Node] = {}
 
     def __repr__(self) -> str:
         source = self.files or self.hub or self.rows or self.parts or "?"

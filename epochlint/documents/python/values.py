@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 
 from epochlint.documents.document import Entry, Mapping, Node, Scalar, Sequence, Unresolved
-from epochlint.documents.python.model import Choice, DatasetNode, Derived, Parsed, Reference, Symbol, Unknown
+from epochlint.documents.python.model import Choice, DatasetNode, Derived, Operation, Parsed, Reference, Symbol, Unknown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -282,14 +282,18 @@ class File(Node):
 
 
 class Contents(Node):
-    """The text of a file (`read`), or what a loader made of one that cannot be seen."""
+    """The text of a file (`read`), or what a loader made of one that cannot be seen.
 
-    __slots__ = ("path", "via")
+    `changed`: the program has changed what was loaded since.
+    """
+
+    __slots__ = ("changed", "path", "via")
 
     def __init__(self, span: Span, path: Node, via: str = "") -> None:
         super().__init__(span)
         self.path = path
         self.via = via
+        self.changed = False
 
 
 class PathText(Derived):
@@ -419,7 +423,7 @@ def same_source(one: DatasetNode, other: DatasetNode, depth: int = 0) -> bool:
         other.files, other.hub, other.subset, other.split, other.streaming, other.rows, other.form,
     ):  # fmt: skip
         return False
-    if one.members is not other.members or len(one.parts) != len(other.parts):
+    if one.members is not other.members or one.replaced or other.replaced or len(one.parts) != len(other.parts):
         return False
     known = one.files is not None or one.hub is not None or one.rows is not None or bool(one.parts)
     return known and all(same(a, b, depth + 1) for a, b in zip(one.parts, other.parts, strict=True))
@@ -466,8 +470,6 @@ def join(one: Node, other: Node, reason: str = "it depends on a condition") -> N
 
 
 def _join_datasets(one: DatasetNode, other: DatasetNode) -> DatasetNode:
-    from epochlint.documents.python.model import Operation
-
     shared = 0
     for a, b in zip(one.operations, other.operations, strict=False):
         if not a.same(b):
@@ -479,14 +481,20 @@ def _join_datasets(one: DatasetNode, other: DatasetNode) -> DatasetNode:
     )
 
 
-def with_operations(dataset: DatasetNode, operations: tuple[object, ...], **changes: object) -> DatasetNode:
+def with_operations(dataset: DatasetNode, operations: tuple[Operation, ...], **changes: object) -> DatasetNode:
     """A copy of a dataset with other operations."""
     fields: dict[str, object] = {
         name: getattr(dataset, name)
         for name in ("files", "hub", "subset", "split", "streaming", "rows", "parts", "form", "members")
     }
     fields.update(changes)
-    return DatasetNode(dataset.span, operations=operations, **fields)  # type: ignore[arg-type]
+    made = DatasetNode(dataset.span, operations=operations, **fields)  # type: ignore[arg-type]
+    added = operations[len(dataset.operations) :]
+    for name, held in dataset.replaced.items():
+        if isinstance(held, DatasetNode):
+            held = with_operations(held, (*held.operations, *added))
+        made.replaced[name] = held
+    return made
 
 
 def perhaps(old: Node | None, value: Node) -> Node:
@@ -618,8 +626,10 @@ def iterated(value: Node) -> list[Node] | None:
 
 def export(node: Node, budget: list[int] | None = None, depth: int = 0) -> Node:
     """The public form of a value, detached from what the program does to it later."""
-    if isinstance(node, (Scalar, Reference, Parsed, DatasetNode, Symbol)):
+    if isinstance(node, (Scalar, Reference, Parsed, Symbol)):
         return node
+    if isinstance(node, DatasetNode):
+        return with_operations(node, node.operations)
     if budget is None:
         budget = [4000]
     budget[0] -= 1

@@ -12,7 +12,8 @@ from epochlint.documents.read import read as read_any
 from epochlint.source import Source
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping as Map
+    from collections.abc import Callable
+    from collections.abc import Mapping as Map
 
 # What stands for a value that is not known.
 UNKNOWN = "?"

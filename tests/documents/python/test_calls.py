@@ -1,5 +1,6 @@
 """Which calls are recorded, where their names come from, and how their results are linked."""
 
+# ruff: noqa: E501 (one case a line)
 from __future__ import annotations
 
 import pytest
@@ -157,7 +158,9 @@ def test_arguments_that_cannot_be_seen_leave_a_call_open() -> None:
 
 
 def test_what_was_passed_is_not_changed_by_what_happens_later() -> None:
-    assert arguments("options = {'a': 1}\nTrainingArguments(options=options)\noptions['a'] = 2") == {"options": {"a": 1}}
+    assert arguments("options = {'a': 1}\nTrainingArguments(options=options)\noptions['a'] = 2") == {
+        "options": {"a": 1}
+    }
 
 
 def test_a_choice_of_objects_keeps_both() -> None:

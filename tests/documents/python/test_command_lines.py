@@ -1,5 +1,6 @@
 """Options that scripts define: their defaults, what a launch passes, and how both are typed."""
 
+# ruff: noqa: E501 (one case a line)
 from __future__ import annotations
 
 import pytest
@@ -48,7 +49,8 @@ def test_defaults_are_certain_only_when_the_launch_is_known() -> None:
         return call(script(ARGPARSE, **options), "TrainingArguments").argument("lr")  # type: ignore[arg-type]
 
     without, known = found(), found(launch={"epochs": "1"})
-    assert isinstance(without, Derived) and without.default
+    assert isinstance(without, Derived)
+    assert without.default
     assert not (isinstance(known, Derived) and known.default)
     assert plain(found(launch=flags({"epochs": "1"}, open_ended=True))) == UNKNOWN  # type: ignore[arg-type]
 
@@ -136,7 +138,10 @@ def test_a_command_line_written_in_the_script_replaces_the_launch() -> None:
     TrainingArguments(lr=a.lr, on=a.on)
     """
     assert arguments(text, launch={"lr": "1"}) == {"lr": 5e-5, "on": True}
-    assert arguments(text.replace('["--lr", "5e-5", "--on"]', "args=[]"), launch={"lr": "1"}) == {"lr": 1e-4, "on": False}
+    assert arguments(text.replace('["--lr", "5e-5", "--on"]', "args=[]"), launch={"lr": "1"}) == {
+        "lr": 1e-4,
+        "on": False,
+    }
 
 
 def test_options_that_exist_under_a_condition_are_unknown() -> None:
@@ -174,7 +179,11 @@ def test_what_a_parser_defines() -> None:
     assert (flag.names, flag.dest, flag.type, plain(flag.default), flag.required) == (
         ("--learning-rate", "--lr"), "learning_rate", "float", 3e-5, False,
     )  # fmt: skip
-    assert (parser.flags["data"].required, parser.flags["fp16"].action, parser.flags["model"].names) == (True, "store_true", ())
+    assert (parser.flags["data"].required, parser.flags["fp16"].action, parser.flags["model"].names) == (
+        True,
+        "store_true",
+        (),
+    )
 
 
 # --- Functions as command lines ---------------------------------------------------------------------------------------
@@ -332,9 +341,21 @@ def test_what_a_dataclass_parser_fills() -> None:
     (parser,) = script(HF).parsers
     assert parser.kind == "HfArgumentParser"
     data, training = parser.dataclasses
-    assert (data.name, data.origin, list(data.fields)) == ("DataArguments", "", ["data_path", "max_rows", "pack", "needed"])
-    assert (data.fields["max_rows"].type, data.fields["pack"].type, data.fields["needed"].required) == ("int", "bool", True)
-    assert (training.name, training.origin, training.fields) == ("TrainingArguments", "transformers.TrainingArguments", {})
+    assert (data.name, data.origin, list(data.fields)) == (
+        "DataArguments",
+        "",
+        ["data_path", "max_rows", "pack", "needed"],
+    )
+    assert (data.fields["max_rows"].type, data.fields["pack"].type, data.fields["needed"].required) == (
+        "int",
+        "bool",
+        True,
+    )
+    assert (training.name, training.origin, training.fields) == (
+        "TrainingArguments",
+        "transformers.TrainingArguments",
+        {},
+    )
     assert [feed.kind for feed in parser.feeds] == ["argv"]
     assert plain(parser.overrides) == {"eval_steps": 7}
 
@@ -358,7 +379,12 @@ def test_a_config_file_where_it_is_the_only_argument_and_flags_otherwise() -> No
     [
         ("parse_json_file('args.json')", "args.json", '{"data_path": "c", "learning_rate": 0.1}', "json"),
         ("parse_json_file(json_file='args.json')", "args.json", '{"data_path": "c", "learning_rate": 0.1}', "json"),
-        ("parse_yaml_file('args.yaml', allow_extra_keys=True)", "args.yaml", "data_path: c\nlearning_rate: 0.1\n", "yaml"),
+        (
+            "parse_yaml_file('args.yaml', allow_extra_keys=True)",
+            "args.yaml",
+            "data_path: c\nlearning_rate: 0.1\n",
+            "yaml",
+        ),
         ("parse_dict({'data_path': 'c', 'learning_rate': 0.1})", "", "", "dict"),
         ("parse_args_into_dataclasses(args=['--data_path', 'c', '--learning_rate', '0.1'])", "", "", "dict"),
     ],

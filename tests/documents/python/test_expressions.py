@@ -1,3 +1,4 @@
+# ruff: noqa: E501 (one case a line)
 from __future__ import annotations
 
 import math

@@ -1,5 +1,6 @@
 """Functions and classes of the file: arguments, defaults, what they return, who calls them."""
 
+# ruff: noqa: E501 (one case a line)
 from __future__ import annotations
 
 import pytest
@@ -223,7 +224,12 @@ def test_a_subclass_of_an_imported_dataclass_counts_as_it_with_its_defaults() ->
         """
     )
     made = call(document, "TrainingArguments")
-    assert (made.origin, made.callee, made.local, made.target) == ("transformers.TrainingArguments", "Mine", False, "args")
+    assert (made.origin, made.callee, made.local, made.target) == (
+        "transformers.TrainingArguments",
+        "Mine",
+        False,
+        "args",
+    )
     assert plain(made.arguments) == {"learning_rate": 2e-4, "needed": None, "output_dir": "out", "warmup_steps": 5}
     entry = made.entry("learning_rate")
     assert entry is not None

@@ -1,5 +1,6 @@
 """What a name holds where it is used: the order of statements, branches, loops and handlers."""
 
+# ruff: noqa: E501 (one case a line)
 from __future__ import annotations
 
 import pytest
@@ -70,7 +71,10 @@ def test_two_reachable_values_are_not_known(before: str) -> None:
         ("(a, rate), c = (1, 8), 3", 8),
         ("first, *rest = [1, 2, 3]\nrate = rest[1]", 3),
         ("rate = 2\nrate *= 3\nrate -= 1", 5),
-        ("match 'a':\n    case 'b':\n        rate = 1\n    case 'a':\n        rate = 2\n    case _:\n        rate = 3", 2),
+        (
+            "match 'a':\n    case 'b':\n        rate = 1\n    case 'a':\n        rate = 2\n    case _:\n        rate = 3",
+            2,
+        ),
         ("rate = 1\nif __name__ == '__main__':\n    rate = 9", 9),
         ("rate = 1\ndef change():\n    global rate\n    rate = 2\nchange()", 2),
         ("if (n := 4) > 3:\n    rate = n", 4),
@@ -190,7 +194,12 @@ def test_a_change_that_cannot_be_followed_makes_the_keys_unknown(change: str) ->
 
 
 def test_lists_are_followed_until_a_loop_fills_them() -> None:
-    assert value("names", "names = ['a']\nnames.append('b')\nnames += ['c']\nnames.extend(['d'])") == ["a", "b", "c", "d"]
+    assert value("names", "names = ['a']\nnames.append('b')\nnames += ['c']\nnames.extend(['d'])") == [
+        "a",
+        "b",
+        "c",
+        "d",
+    ]
     assert value("names", "names = []\nfor x in things:\n    names.append(x)") == UNKNOWN
     assert value("names", "names = ['a']\nif unknown:\n    names.append('b')") == UNKNOWN
 
