@@ -20,11 +20,7 @@ import hf
 import recording
 import stubs
 
-STUBBED = (
-    "bitsandbytes", "fastcore", "numba", "evaluate", "wandb", "optimum", "torchao", "posthog", "triton", "flash_attn",
-    "xformers", "mlflow", "comet_ml", "deepspeed", "liger_kernel", "ring_flash_attn", "lm_eval", "s3fs", "gcsfs",
-    "adlfs", "ocifs",
-)  # fmt: skip
+STUBBED = ("bitsandbytes", "evaluate", "fastcore", "numba", "optimum", "posthog", "torchao", "triton", "wandb")
 KEPT = (
     "per_device_train_batch_size", "gradient_accumulation_steps", "num_train_epochs", "max_steps", "learning_rate",
     "warmup_steps",
