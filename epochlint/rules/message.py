@@ -150,6 +150,11 @@ def words(value: object, style: str) -> str:
         if value.exact:
             return words(value.value, style)
         if value.low is not None and value.high is not None:
+            # A bound that says next to nothing is left out.
+            if value.low <= 1 < value.high and style != "percent":
+                return f"at most {words(value.high, style)}"
+            if 0 < value.low * 20 < value.high:
+                return f"at least {words(value.low, style)}"
             return f"{words(value.low, '' if style != 'percent' else style)} to {words(value.high, style)}"
         if value.low is not None:
             return f"at least {words(value.low, style)}"
