@@ -303,6 +303,7 @@ def _program(
             pieces.append((Locator(cell.source), tree))
     if pieces:
         interpreter = Interpreter(pieces[0][0], load, flags, environment)
+        interpreter.steps += sum(len(at.source.text) for at, _ in pieces[1:]) // 2
         interpreter.texts = [at.source.text for at, _ in pieces]
         for at, _ in pieces:
             for found in _VARIABLE.finditer(at.source.text):

@@ -7,6 +7,8 @@ value; everything else gives a reference to the recorded call.
 from __future__ import annotations
 
 import ast
+import re
+from collections import Counter
 
 from epochlint.documents.document import Entry, Mapping, Node, Scalar
 from epochlint.documents.python import classes, datasets, files, library, parsers
@@ -57,6 +59,7 @@ INTERESTING = frozenset(
 )  # fmt: skip
 _ENDINGS = ("Config", "Arguments", "Trainer", "Callback", "Parser", "Params", "Args", "Estimator", "Job", "Spec")
 
+_CALLED = re.compile(r"(\w+)\(")
 # Calls of these without keywords say nothing about training.
 _QUIET_ROOTS = frozenset(
     (
@@ -378,7 +381,8 @@ def read_uncalled(it: Interpreter) -> None:
     it.guard = Guard(None, UNCALLED)
     waiting = [function for function in it.functions if not it.passes.get(id(function.node))]
     # What others of them call comes after those others, since its arguments may be visible there.
-    waiting.sort(key=lambda function: sum(text.count(f"{function.name}(") for text in it.texts) > 1)
+    mentions = Counter(name for text in it.texts for name in _CALLED.findall(text)) if waiting else Counter()
+    waiting.sort(key=lambda function: mentions[function.name] > 1)
     for function in waiting:
         if not it.passes.get(id(function.node)) and function.owner is None:
             parsers.read_uncalled(it, function) or invoke(it, function, empty_site(it, function), uncalled=True)

@@ -156,6 +156,9 @@ def _formatted(value: Node, conversion: int, specification: Node | None) -> str 
 
 
 def _sequence(it: Interpreter, node: ast.List | ast.Tuple | ast.Set) -> Node:
+    if len(node.elts) > _MOST_ITEMS:
+        # Data that is written into the program.
+        return DatasetNode(it.at.span(node), rows=len(node.elts), form="rows")
     items: list[Node] = []
     unknown = False
     for element in node.elts:
@@ -172,6 +175,9 @@ def _sequence(it: Interpreter, node: ast.List | ast.Tuple | ast.Set) -> Node:
 
 def _dict(it: Interpreter, node: ast.Dict) -> Node:
     table = Table(it.at.span(node), [], it.guard)
+    if len(node.keys) > _MOST_ITEMS:
+        table.open_ended, table.reason = True, "too large"
+        return table
     for key, value_node in zip(node.keys, node.values, strict=True):
         value = it.eval(value_node)
         if key is None:

@@ -51,8 +51,9 @@ if TYPE_CHECKING:
 # How a block of statements ends.
 NORMAL, CONTINUE, BREAK, RETURN, RAISE = range(5)
 
-# Nodes that may be looked at for one script. A long script (2,000 lines) takes 40,000.
-BUDGET = 400_000
+# Nodes that may be looked at for one script: a usual one takes a fifth of what its length gives it.
+BUDGET = 50_000
+BUDGET_A_CHARACTER = 0.5
 
 
 # Blocks under these are meant to fail: `with pytest.raises(ValueError)`.
@@ -94,7 +95,7 @@ class Interpreter:
         self.guard: Guard | None = None
         self.frame = Frame("", None)
         self.depth = 0
-        self.steps = BUDGET
+        self.steps = BUDGET + int(len(at.source.text) * BUDGET_A_CHARACTER)
         self.calls: list[Kept] = []
         # id of a call -> the guard under which it was made.
         self.guard_of: dict[int, Guard | None] = {}

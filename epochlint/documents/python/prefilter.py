@@ -6,6 +6,7 @@ from __future__ import annotations
 WORDS = (
     "Trainer",
     "TrainingArg",
+    "TrainingClient",
     "learning_rate",
     "LEARNING_RATE",
     "epochs",
