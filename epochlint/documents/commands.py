@@ -122,6 +122,8 @@ def _aligned(span: Span, text: str) -> list[int] | None:
 
 def _step(written: str, at: int, sign: str, quote: str) -> tuple[int, int] | None:
     """Where a character stands at or behind `at`, and where the next may begin."""
+    if at >= len(written):  # the line break that ends a folded text
+        return (len(written), at) if sign == "\n" else None
     if written.startswith("\\", at) and quote == '"':
         following = written[at + 1 : at + 2]
         if following in ("\n", "\r"):  # a line that goes on
