@@ -8,6 +8,7 @@ from epochlint.documents.read import read
 from epochlint.files import discover, open_source
 from epochlint.findings.finding import Finding
 from epochlint.project.assumptions import Assumptions
+from epochlint.project.compare import Comparisons
 from epochlint.project.complete import complete, smoke_named
 from epochlint.project.join import Joiner, Skipped
 from epochlint.project.lookup import Lookup
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from epochlint.documents.document import Document, Problem
-    from epochlint.rules.engine import NotEvaluated
+    from epochlint.rules.engine import Baseline, NotEvaluated
     from epochlint.rules.rule import Rule
     from epochlint.run.run import Run
 
@@ -30,17 +31,26 @@ DATA_BYTES = 256 * 1024 * 1024
 
 
 class Options:
-    """What a check is asked for. `paths` are as given on the command line."""
+    """What a check is asked for. `paths` are as given on the command line.
+
+    `since`: the revision to compare with; `git`: without one, compare what differs from HEAD with HEAD, if there is a
+    work tree; `staged`: compare the index, not the work tree. `baseline_run`: a config to compare every run with.
+    """
 
     __slots__ = (
         "assume",
+        "baseline_run",
+        "changed_only",
         "exclude",
         "force_exclude",
+        "git",
         "ignore",
         "max_data_bytes",
         "paths",
         "pedantic",
         "select",
+        "since",
+        "staged",
         "stdin",
     )
 
@@ -56,6 +66,11 @@ class Options:
         pedantic: bool = False,
         max_data_bytes: int = DATA_BYTES,
         stdin: tuple[str, bytes] | None = None,
+        git: bool = False,
+        since: str | None = None,
+        staged: bool = False,
+        changed_only: bool = False,
+        baseline_run: str | None = None,
     ) -> None:
         self.paths = list(paths)
         self.assume = assume if assume is not None else Assumptions()
@@ -66,17 +81,25 @@ class Options:
         self.pedantic = pedantic
         self.max_data_bytes = max_data_bytes
         self.stdin = stdin
+        self.git = git
+        self.since = since
+        self.staged = staged
+        self.changed_only = changed_only
+        self.baseline_run = baseline_run
 
 
 class Checked:
-    """A run with its scenarios and the rules that could not be evaluated for it."""
+    """A run with its scenarios, the rules that could not be evaluated for it, and what it is compared with."""
 
-    __slots__ = ("not_evaluated", "run", "scenarios")
+    __slots__ = ("baselines", "not_evaluated", "run", "scenarios")
 
-    def __init__(self, run: Run, scenarios: Scenarios, not_evaluated: list[NotEvaluated]) -> None:
+    def __init__(
+        self, run: Run, scenarios: Scenarios, not_evaluated: list[NotEvaluated], baselines: list[Baseline]
+    ) -> None:
         self.run = run
         self.scenarios = scenarios
         self.not_evaluated = not_evaluated
+        self.baselines = baselines
 
 
 class Report:
@@ -105,13 +128,17 @@ def check(options: Options) -> Report:
     rules = catalogue.chosen(options.select, options.ignore)
     report.rules = rules
     report.skipped.extend(joined.skipped)
+    comparisons = Comparisons(options, lookup, joined, report)
     for run in joined.runs:
         run.smoke = smoke_named(run, report.below.get(run.path, run.path))
         complete(run, lookup, joined.companions[id(run)], options.assume, options.max_data_bytes)
+    for run in joined.runs:
         scenarios = Scenarios(run)
-        findings, not_evaluated = engine.check(scenarios, rules, pedantic=options.pedantic)
-        report.findings.extend(findings)
-        report.runs.append(Checked(run, scenarios, not_evaluated))
+        baselines = comparisons.of(run)
+        findings, not_evaluated = engine.check(scenarios, rules, pedantic=options.pedantic, baseline=baselines)
+        if not options.changed_only or comparisons.touched(run):
+            report.findings.extend(findings)
+        report.runs.append(Checked(run, scenarios, not_evaluated, baselines))
     report.findings.extend(engine.observed([*joined.observations, *_unreadable(documents, options, report)], rules))
     report.findings = _shown(report.findings, {document.source.path for _, document in documents})
     return report

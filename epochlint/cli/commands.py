@@ -12,6 +12,7 @@ from epochlint.cli.hook import coloured
 from epochlint.findings.finding import STRENGTH
 from epochlint.lint import Options, check
 from epochlint.project.assumptions import AssumptionError, parse
+from epochlint.project.history import HistoryError
 from epochlint.report.formats import NAMES, render
 
 TYPE_CHECKING = False
@@ -62,6 +63,13 @@ _PATHS = click.argument("paths", nargs=-1, type=click.Path())
 )
 @click.option("--notes", is_flag=True, help="Show notes in full.")
 @click.option("--pedantic", is_flag=True, help="Also what holds only for some GPU counts or versions.")
+@click.option("--since", metavar="REV", help="Compare with an earlier revision: a branch, tag or commit.")
+@click.option("--staged", is_flag=True, help="With --since: compare the index instead of the work tree.")
+@click.option("--changed-only", is_flag=True, help="With --since: only findings on runs that the change touches.")
+@click.option("--no-git", is_flag=True, help="Without --since: do not compare with HEAD what differs from it.")
+@click.option(
+    "--baseline-run", metavar="FILE", type=click.Path(exists=True), help="Compare every run with this config."
+)
 @click.option("--force-exclude", is_flag=True, help="Skip excluded files even when they are named.")
 @click.option("--output-format", default="text", show_default=True, type=click.Choice(NAMES), help="How to print.")
 @click.option(
@@ -75,6 +83,11 @@ def check_command(
     fail_on: str,
     notes: bool,
     pedantic: bool,
+    since: str | None,
+    staged: bool,
+    changed_only: bool,
+    no_git: bool,
+    baseline_run: str | None,
     force_exclude: bool,
     output_format: str,
     output: tuple[str, ...],
@@ -84,7 +97,12 @@ def check_command(
     options = _options(paths, assume)
     options.select, options.ignore = _split(select), _split(ignore)
     options.pedantic, options.force_exclude = pedantic, force_exclude
-    report = check(options)
+    options.since, options.staged, options.baseline_run = since, staged, baseline_run
+    options.changed_only, options.git = changed_only, not no_git and not force_exclude
+    try:
+        report = check(options)
+    except HistoryError as problem:
+        raise click.ClickException(str(problem)) from None
     colour = output_format == "text" and coloured(sys.stdout.isatty())
     text = render(output_format, report, notes=notes, colour=colour)
     if text:

@@ -7,6 +7,7 @@ import re
 from epochlint.project.companions import Companions, disagreements, place
 from epochlint.project.counted import count_into
 from epochlint.project.inline import inline_assumptions
+from epochlint.project.resume import take_checkpoint
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ def complete(run: Run, lookup: Lookup, companions: Companions, assumed: Assumpti
         if known is not None:
             run.settings[setting] = known
     place(run, companions)
+    take_checkpoint(run, lookup)
     count_into(run, lookup, max_bytes)
     said = inline_assumptions(run, lookup)
     if said is not None:

@@ -136,7 +136,7 @@ class Joiner:
         found = []
         for named in launch.start.configs("config"):
             path = self.lookup.resolve(named.raw, launch.folder)
-            document = self.lookup.read(path) if path is not None and os.path.isfile(path) else None
+            document = self.lookup.read(path) if path is not None and self.lookup.is_file(path) else None
             if path is not None and document is not None and document.syntax in _VALUES:
                 found.append((path, document))
         return found
@@ -144,7 +144,7 @@ class Joiner:
     def _script_of(self, launch: Launch) -> str | None:
         for named in launch.start.configs("script"):
             path = self.lookup.resolve(named.raw, launch.folder)
-            if path is not None and os.path.isfile(path) and path.endswith(".py"):
+            if path is not None and self.lookup.is_file(path) and path.endswith(".py"):
                 return path
         return None
 

@@ -53,32 +53,45 @@ class Lookup:
     def _find_root(self, folder: str) -> str:
         current = folder
         while True:
-            if any(os.path.exists(os.path.join(current, mark)) for mark in _MARKS) or _has_settings(current):
+            if any(os.path.exists(os.path.join(current, mark)) for mark in _MARKS) or self._has_settings(current):
                 return current
-            above = os.path.dirname(current)
-            if above == current:
+            upper = os.path.dirname(current)
+            if upper == current:
                 break
-            current = above
+            current = upper
         given = self.given_root
         if given is not None and (folder + os.sep).startswith(given.rstrip(os.sep) + os.sep):
             return given
         return folder
 
+    def _has_settings(self, folder: str) -> bool:
+        path = os.path.join(folder, "pyproject.toml")
+        return os.path.isfile(path) and b"[tool.epochlint" in self.start_of(path, _COMPANION_SIZE)
+
     def resolve(self, path: str, base: str) -> str | None:
         """The absolute path of an existing file or folder that is meant by `path`; None where there is none inside."""
         if not path or "\0" in path or "://" in path:
             return None
-        root = os.path.realpath(self.root(base))
         expanded = os.path.expanduser(path) if path.startswith("~") else path
         for start in (base, self.root(base), self.working):
             candidate = os.path.normpath(os.path.join(start, expanded))
-            try:
-                inside = (os.path.realpath(candidate) + os.sep).startswith(root.rstrip(os.sep) + os.sep)
-                if inside and os.path.exists(candidate):
-                    return candidate
-            except (OSError, ValueError):
-                return None
+            if self.is_inside(candidate, self.root(base)) and self.is_there(candidate):
+                return candidate
         return None
+
+    def is_inside(self, path: str, root: str) -> bool:
+        """Whether a path, its links followed, lies below a root."""
+        try:
+            real, top = os.path.realpath(path), os.path.realpath(root)
+        except (OSError, ValueError):
+            return False
+        return (real + os.sep).startswith(top.rstrip(os.sep) + os.sep)
+
+    def is_there(self, path: str) -> bool:
+        return os.path.exists(path)
+
+    def is_file(self, path: str) -> bool:
+        return os.path.isfile(path)
 
     def exists(self, path: str, base: str) -> bool | None:
         """Whether the file is there; None where it lies outside the project and is not looked at."""
@@ -89,16 +102,31 @@ class Lookup:
     def document(self, path: str, base: str) -> Document | None:
         """The document that a path in a file means; None where it is not there or cannot be read."""
         found = self.resolve(path, base)
-        return self.read(found) if found is not None and os.path.isfile(found) else None
+        return self.read(found) if found is not None and self.is_file(found) else None
 
     def read(self, path: str) -> Document | None:
         """The document at an absolute path."""
         key = os.path.realpath(path)
         if key not in self._documents:
             self._documents[key] = None  # a file that includes itself finds nothing
-            source = open_source(path, self.shown(path))
-            self._documents[key] = read(source) if isinstance(source, Source) else None
+            source = self.source(path)
+            self._documents[key] = read(source) if source is not None else None
         return self._documents[key]
+
+    def source(self, path: str) -> Source | None:
+        """The text of a file; None where it cannot be read."""
+        source = open_source(path, self.shown(path))
+        return source if isinstance(source, Source) else None
+
+    def start_of(self, path: str, most: int) -> bytes:
+        """The bytes of a file of at most `most` bytes; nothing of a larger one."""
+        try:
+            if os.path.getsize(path) > most:
+                return b""
+            with open(path, "rb") as file:
+                return file.read(most)
+        except OSError:
+            return b""
 
     def keep(self, path: str, document: Document) -> None:
         """A document that was read already."""
@@ -111,16 +139,17 @@ class Lookup:
         name = os.path.basename(path).encode()
         root = self.root(folder)
         looked = 0
-        for place in _above(folder, root):
+        for place in above(folder, root):
             for inside in (place, os.path.join(place, "scripts")):
-                for candidate in self._files(inside):
+                for candidate in self.files(inside):
                     if not candidate.endswith(suffixes) or looked >= _COMPANION_COUNT:
                         continue
                     looked += 1
-                    if candidate != os.path.abspath(path) and name in _bytes(candidate):
+                    if candidate != os.path.abspath(path) and name in self.start_of(candidate, _COMPANION_SIZE):
                         yield candidate
 
-    def _files(self, folder: str) -> list[str]:
+    def files(self, folder: str) -> list[str]:
+        """The files of a folder, sorted."""
         found = self._folders.get(folder)
         if found is None:
             try:
@@ -132,27 +161,12 @@ class Lookup:
         return found
 
 
-def _above(folder: str, root: str) -> Iterator[str]:
+def above(folder: str, root: str) -> Iterator[str]:
     """A folder and those above it, up to the root."""
     current = folder
     while True:
         yield current
-        above = os.path.dirname(current)
-        if current == root or above == current:
+        upper = os.path.dirname(current)
+        if current == root or upper == current:
             return
-        current = above
-
-
-def _bytes(path: str) -> bytes:
-    try:
-        if os.path.getsize(path) > _COMPANION_SIZE:
-            return b""
-        with open(path, "rb") as file:
-            return file.read(_COMPANION_SIZE)
-    except OSError:
-        return b""
-
-
-def _has_settings(folder: str) -> bool:
-    path = os.path.join(folder, "pyproject.toml")
-    return os.path.isfile(path) and b"[tool.epochlint" in _bytes(path)
+        current = upper

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 
-from epochlint.project.lookup import _above
+from epochlint.project.lookup import above
 from epochlint.run.versions import ANY, VersionRange, Versions, canonical, exactly, specified
 
 TYPE_CHECKING = False
@@ -20,10 +20,11 @@ _REQUIREMENT = re.compile(
 )
 _LOCKED = re.compile(r"""name\s*=\s*["']([\w.-]+)["']\s*\n\s*version\s*=\s*["']([^"']+)["']""")
 _POETRY = re.compile(r"""^\s*([A-Za-z0-9][\w.-]*)\s*=\s*(?:\{[^}\n]*version\s*=\s*)?["']([\^~=<>!]?[^"']*)["']""")
-_PACKAGES = frozenset(
-    "accelerate autotrain-advanced axolotl datasets deepspeed fms-hf-tuning instructlab instructlab-training litgpt"
-    " llamafactory llm-foundry mlx-lm ms-swift oumi peft torchtune training-hub transformers trl unsloth verl".split()
-)
+_PACKAGES = frozenset({
+    "accelerate", "autotrain-advanced", "axolotl", "datasets", "deepspeed", "fms-hf-tuning", "instructlab",
+    "instructlab-training", "litgpt", "llamafactory", "llm-foundry", "mlx-lm", "ms-swift", "oumi", "peft", "torchtune",
+    "training-hub", "transformers", "trl", "unsloth", "verl",
+})  # fmt: skip
 _NAMES = re.compile(
     r"^(?:requirements[\w.-]*\.(?:txt|in|lock)|[\w.-]*requirements\.txt|constraints[\w.-]*\.txt|pyproject\.toml|setup\.(?:py|cfg)"
     r"|uv\.lock|poetry\.lock|pdm\.lock|Pipfile(?:\.lock)?|environment[\w.-]*\.ya?ml|conda[\w.-]*\.ya?ml)$"
@@ -35,25 +36,18 @@ def required(lookup: Lookup, folder: str) -> Versions:
     """The versions possible for a config in `folder`: every requirement and lock file from there up to the root, the
     nearest first."""
     found = Versions()
-    for place in _above(folder, lookup.root(folder)):
-        names = [path for path in lookup._files(place) if _NAMES.match(os.path.basename(path))]
+    for place in above(folder, lookup.root(folder)):
+        names = [path for path in lookup.files(place) if _NAMES.match(os.path.basename(path))]
         extra = os.path.join(place, "requirements")
-        if os.path.isdir(extra):
-            names += [path for path in lookup._files(extra) if path.endswith((".txt", ".in"))]
+        names += [path for path in lookup.files(extra) if path.endswith((".txt", ".in"))]
         for path in names:
-            for package, versions in _read(path):
+            for package, versions in _read(path, lookup.start_of(path, _SIZE)):
                 found.add(package, versions)
     return found
 
 
-def _read(path: str) -> Iterator[tuple[str, VersionRange]]:
-    try:
-        if os.path.getsize(path) > _SIZE:
-            return
-        with open(path, encoding="utf-8", errors="replace") as file:
-            text = file.read()
-    except OSError:
-        return
+def _read(path: str, data: bytes) -> Iterator[tuple[str, VersionRange]]:
+    text = data.decode("utf-8", "replace")
     if path.endswith(".lock") and "version" in text:
         for name, version in _LOCKED.findall(text):
             if canonical(name) in _PACKAGES:

@@ -118,6 +118,7 @@ def take_common(
     take_accelerator(taker, prefix)
     take_parallel(taker, prefix)
     take_auto_batch(taker, prefix)
+    taker.word("resume", *_at(prefix, "resume_from_checkpoint"))
 
 
 def _at(prefix: tuple[str, ...], *keys: str) -> tuple[str | tuple[str, ...], ...]:

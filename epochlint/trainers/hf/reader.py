@@ -94,6 +94,7 @@ class Hf:
         script.take_tuning(self.run, around)
         script.take_model(self.run, around)
         script.take_devices(self.run, around)
+        script.take_resume(self.run, around)
         return around
 
     # Checking ---------------------------------------------------------------------------------------------------------

@@ -332,7 +332,9 @@ def take_tuning(run: Run, around: Surroundings) -> None:
     if "requires_grad" in text or "peft" in text or "adapter" in text or quantized:
         return
     model = _model(around)
-    if isinstance(model, Scalar) or (isinstance(model, Reference) and model.call.name.endswith("from_pretrained")):
+    if (isinstance(model, Scalar) and isinstance(model.value, str)) or (
+        isinstance(model, Reference) and model.call.name.endswith("from_pretrained")
+    ):
         run.settings["tuning"] = Known("full")
 
 
@@ -412,3 +414,14 @@ def computes_metrics(around: Surroundings) -> bool:
 def evaluates_itself(around: Surroundings) -> bool:
     """Whether the script evaluates or predicts by a call of its own, before or after training."""
     return any(True for _ in around.calls("evaluate", "predict"))
+
+
+def take_resume(run: Run, around: Surroundings) -> None:
+    """`trainer.train(resume_from_checkpoint="out/checkpoint-500")`."""
+    for call in around.calls("train"):
+        node = call.argument("resume_from_checkpoint", 0)
+        entry = call.entry("resume_from_checkpoint", 0)
+        if entry is None or around.trainer is None or call.receiver is not around.trainer:
+            continue
+        if isinstance(node, Scalar) and isinstance(node.value, str):
+            run.settings["resume"] = Known(node.value, WRITTEN, key_span=entry.key_span, span=node.span)

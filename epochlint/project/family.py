@@ -1,0 +1,44 @@
+"""Families: configs of one folder for the same model and trainer whose names differ in a part."""
+
+from __future__ import annotations
+
+import os
+import re
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from epochlint.run.run import Run
+
+_LARGEST = 40  # a folder with more runs is a sweep, not a family
+
+
+def siblings(runs: Iterable[Run]) -> dict[int, list[Run]]:
+    """By `id` of a run: the others of its family."""
+    folders: dict[tuple[str, str, object, object], list[Run]] = {}
+    for run in runs:
+        model = run.setting("model")
+        if model.exact and model.value is not None:
+            key = (os.path.dirname(run.path), run.trainer, model.value, run.setting("method").value)
+            folders.setdefault(key, []).append(run)
+    found: dict[int, list[Run]] = {}
+    for family in folders.values():
+        if 1 < len(family) <= _LARGEST:
+            for run in family:
+                others = [other for other in family if other.path != run.path and _alike(run.path, other.path)]
+                if others:
+                    found[id(run)] = others
+    return found
+
+
+def _alike(first: str, second: str) -> bool:
+    """Whether two file names have most of their parts in common: sft_small and sft_large."""
+    one, other = _parts(first), _parts(second)
+    common = len(one & other)
+    return common >= 1 and common >= max(len(one), len(other)) - 1
+
+
+def _parts(path: str) -> set[str]:
+    stem = os.path.splitext(os.path.basename(path))[0]
+    return {part for part in re.split(r"[^a-z0-9]+", stem.lower()) if part}
