@@ -132,6 +132,30 @@ def explain_command(paths: tuple[str, ...], assume: tuple[str, ...], output_form
     return 0
 
 
+@epochlint.command("compare")
+@click.argument("old")
+@click.argument("new")
+@click.argument("paths", nargs=-1, type=click.Path())
+@_ASSUME
+@click.option("--output-format", default="text", show_default=True, type=click.Choice(("text", "json", "markdown")))
+def compare_command(old: str, new: str, paths: tuple[str, ...], assume: tuple[str, ...], output_format: str) -> int:
+    """Show two runs side by side: two files, or two revisions (with the paths to look at)."""
+    from epochlint.cli.compare import pairs_of
+    from epochlint.report import comparison
+
+    try:
+        pairs = pairs_of(old, new, paths, _options((), assume))
+    except HistoryError as problem:
+        raise click.ClickException(str(problem)) from None
+    render_pairs = {
+        "text": comparison.comparison_text,
+        "json": comparison.comparison_json,
+        "markdown": comparison.comparison_markdown,
+    }
+    click.echo(render_pairs[output_format](pairs))
+    return 0
+
+
 @epochlint.command("rule")
 @click.argument("code", required=False)
 @click.option("--output-format", default="text", show_default=True, type=click.Choice(("text", "json")))

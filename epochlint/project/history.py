@@ -165,6 +165,15 @@ class Snapshot(Lookup):
         made = sha256 if len(blob) == 64 else sha1
         return made(b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest() != blob
 
+    def below(self, folders: Iterable[str]) -> list[str]:
+        """The readable files at or below some paths, sorted."""
+        tops = [os.path.normpath(folder) for folder in folders]
+        return sorted(
+            path
+            for path in self._blobs
+            if path.endswith(_READ) and any(path == top or path.startswith(top.rstrip(os.sep) + os.sep) for top in tops)
+        )
+
     def document_then(self, path: str) -> Document | None:
         source = self.source(path)
         document = read(source) if source is not None else None

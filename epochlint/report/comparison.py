@@ -1,0 +1,134 @@
+"""Two runs side by side: what changed, by what factor, and what the learning rate would be by the two rules."""
+
+from __future__ import annotations
+
+import json
+from math import sqrt
+
+from epochlint.report.explain import value_text
+from epochlint.report.json_report import fact_json
+from epochlint.run.known import show
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from epochlint.lint import Checked
+    from epochlint.run.known import Known
+
+# fact -> what a person calls it
+ROWS = (
+    ("records", "records"),
+    ("per_device_batch", "per-device batch"),
+    ("accumulation", "accumulation"),
+    ("gpus", "workers (GPUs)"),
+    ("effective_batch", "effective batch"),
+    ("epochs", "epochs"),
+    ("steps_per_epoch", "steps per epoch"),
+    ("total_steps", "total steps"),
+    ("warmup_steps", "warmup steps"),
+    ("warmup_fraction", "warmup share"),
+    ("learning_rate", "learning rate"),
+    ("scheduler", "schedule"),
+    ("evaluations", "evaluations"),
+    ("checkpoints", "checkpoints"),
+)
+
+
+class Pair:
+    """Two forms of a run."""
+
+    __slots__ = ("new", "new_label", "old", "old_label")
+
+    def __init__(self, old: Checked, new: Checked, old_label: str, new_label: str) -> None:
+        self.old = old
+        self.new = new
+        self.old_label = old_label
+        self.new_label = new_label
+
+    def facts(self, name: str) -> tuple[Known, Known]:
+        return self.old.scenarios.fact(name), self.new.scenarios.fact(name)
+
+    @property
+    def factor(self) -> float | None:
+        """By what the effective batch grew; with unknown GPUs on both sides, at the same number of them."""
+        old, new = self.facts("effective_batch")
+        if old.number and new.number:
+            return new.number / old.number
+        if len(self.old.scenarios.workers) > 1 and len(self.new.scenarios.workers) > 1:
+            one = self.old.scenarios.first.fact("effective_batch").number
+            other = self.new.scenarios.first.fact("effective_batch").number
+            return other / one if one and other else None
+        return None
+
+    def rates(self) -> tuple[float, float] | None:
+        """The old learning rate by the square-root rule and by the linear rule."""
+        rate, factor = self.facts("learning_rate")[0].number, self.factor
+        return (rate * sqrt(factor), rate * factor) if rate is not None and factor is not None else None
+
+
+def comparison_text(pairs: list[Pair]) -> str:
+    return "\n\n".join(_text(pair) for pair in pairs) if pairs else "No training run on both sides."
+
+
+def _text(pair: Pair) -> str:
+    lines = [f"{pair.old_label} -> {pair.new_label}  {pair.new.run.trainer}"]
+    for name, words in ROWS:
+        row = _row(pair, name, words)
+        if row:
+            lines.append(row)
+    factor, rates = pair.factor, pair.rates()
+    if factor is not None and factor != 1 and rates is not None:
+        root, line = rates
+        lines.append(
+            f"  the batch is {factor:.3g} times the old one: the square-root rule gives a rate of {show(root)},"
+            f" the linear rule {show(line)}"
+        )
+    return "\n".join(lines)
+
+
+def _row(pair: Pair, name: str, words: str) -> str:
+    old, new = pair.facts(name)
+    before, after = value_text(pair.old, name, old), value_text(pair.new, name, new)
+    if before == after == "unknown" or (before == after == "none"):
+        return ""
+    change = ""
+    if old.number and new.number is not None and old.number != new.number:
+        change = f"x {new.number / old.number:.3g}"
+    elif before != after:
+        change = "changed"
+    return f"  {words:<18} {before:<24} {after:<24} {change}".rstrip()
+
+
+def comparison_markdown(pairs: list[Pair]) -> str:
+    """The same for a pull request's summary; only what changed."""
+    lines: list[str] = []
+    for pair in pairs:
+        rows = []
+        for name, words in ROWS:
+            old, new = pair.facts(name)
+            before, after = value_text(pair.old, name, old), value_text(pair.new, name, new)
+            if before != after:
+                rows.append(f"| {words} | {before} | {after} |")
+        if rows:
+            lines += [f"### `{pair.new.run.path}`", "", "| | before | after |", "|---|---|---|", *rows]
+            rates = pair.rates()
+            if rates is not None and pair.factor != 1:
+                lines += ["", f"Square-root rule: {show(rates[0])}; linear rule: {show(rates[1])}."]
+            lines.append("")
+    return "\n".join(lines)
+
+
+def comparison_json(pairs: list[Pair]) -> str:
+    runs = [
+        {
+            "old": pair.old_label,
+            "new": pair.new_label,
+            "trainer": pair.new.run.trainer,
+            "batch_factor": pair.factor,
+            "rates": dict(zip(("square_root", "linear"), pair.rates() or (None, None), strict=True)),
+            "facts": {
+                name: {"old": fact_json(pair.facts(name)[0]), "new": fact_json(pair.facts(name)[1])} for name, _ in ROWS
+            },
+        }
+        for pair in pairs
+    ]
+    return json.dumps({"version": 1, "runs": runs}, indent=2, ensure_ascii=False)
