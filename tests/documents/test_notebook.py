@@ -281,7 +281,7 @@ def test_what_is_no_notebook(text: str, kind: str | None) -> None:
 
 @given(
     st.lists(
-        st.sampled_from(list('{}[]:,"\\ab1\n ') + ['"cells"', '"source"', '"cell_type"', '"code"', "learning_rate"]),
+        st.sampled_from([*'{}[]:,"\\ab1\n ', '"cells"', '"source"', '"cell_type"', '"code"', "learning_rate"]),
         max_size=40,
     )
 )

@@ -1,3 +1,4 @@
+# ruff: noqa: E501 (one case a line)
 """Texts that are no scripts, or scripts that want to do harm: nothing runs, nothing is raised, nothing takes long."""
 
 from __future__ import annotations
@@ -138,7 +139,10 @@ def test_nothing_grows_without_bound(text: str) -> None:
 
 
 def test_a_large_script_is_read() -> None:
-    lines = [f"def f{n}(a, b={n}):\n    x = a + b\n    if x > 3:\n        return g(x, key={n})\n    return x\n" for n in range(9000)]
+    lines = [
+        f"def f{n}(a, b={n}):\n    x = a + b\n    if x > 3:\n        return g(x, key={n})\n    return x\n"
+        for n in range(9000)
+    ]
     text = "".join(lines) + "TrainingArguments(learning_rate=1e-4)"
     assert len(text) > 700_000
     document = read(text)
