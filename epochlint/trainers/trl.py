@@ -293,8 +293,8 @@ class Trl:
             self._take_script_data(around)
 
     def default(self, name: str) -> Known:
-        """The default of a key, if it is the same in every version that is possible."""
-        if self.owner is None or self.patched:
+        """The default of a key that is not written, if it is the same in every version that is possible."""
+        if self.owner is None or self.patched or name in self.hf.reading:
             return UNKNOWN
         low, high = bounds(self.trl)
         values = self.table.defaults(name, low, high)
@@ -344,10 +344,11 @@ class Trl:
             self.run.settings["packing_joins"] = Known(True)
 
     def _take_length(self) -> None:
-        old = self.hf.entry("max_seq_length")
-        key = "max_seq_length" if old is not None else "max_length"
-        name = "max_length" if self.table.exists("max_seq_length", *bounds(self.trl)) is False else key
-        self.hf.taker.whole("sequence_length", "max_seq_length", "max_length", default=self.default(name))
+        """Texts are cut at `max_length`, once `max_seq_length`: 1,024 by default in most versions."""
+        default = self.default("max_length")
+        if not default.exact:
+            default = self.default("max_seq_length")
+        self.hf.taker.whole("sequence_length", "max_seq_length", "max_length", default=default)
 
     def _take_generations(self) -> None:
         taker = self.hf.taker
@@ -519,16 +520,17 @@ class Trl:
         """Stretches of TRL's versions that differ for this run: in a default that is not written, or in counting."""
         low, high = bounds(self.trl)
         versions = [one for one in self.table.versions if _inside(one, low, high)] or [self.table.versions[-1]]
+        if not self._varies():
+            return self._ranged([Group(versions[0], versions[-1], {}, "", None)])
         groups: list[Group] = []
         for version in versions:
             defaults = self._varying(version)
             style = _style(self.owner, version)
-            needs = tables.required_version("trl", "transformers", version)
             mark = (sorted((name, known.value) for name, known in defaults.items()), style)
             if groups and groups[-1].mark == mark:
                 groups[-1].last = version
-                continue
-            groups.append(Group(version, defaults, style, mark, specified(needs) if needs else ANY))
+            else:
+                groups.append(Group(version, version, defaults, style, mark))
         return self._ranged(groups)
 
     def _ranged(self, groups: list[Group]) -> list[Group]:
@@ -545,6 +547,12 @@ class Trl:
         stated = self.hf.reading.versions.of("transformers").narrowed(self.hf.within)
         fitting = [group for group in groups if _fits(group.transformers, stated)]
         return fitting or groups[-1:]
+
+    def _varies(self) -> bool:
+        """Whether anything that this run rests on changed between TRL's versions."""
+        if self.owner in ("GRPOConfig", "RLOOConfig", "PPOConfig"):
+            return True
+        return "learning_rate" not in self.run.settings and not self.patched and self.owner is not None
 
     def _varying(self, version: str) -> dict[str, Known]:
         """Defaults of this version, for settings whose default is not the same in all that are possible."""
@@ -563,14 +571,14 @@ class Group:
 
     __slots__ = ("defaults", "first", "label", "last", "mark", "range", "style", "transformers")
 
-    def __init__(
-        self, version: str, defaults: dict[str, Known], style: str, mark: object, transformers: VersionRange
-    ) -> None:
-        self.first = self.last = version
+    def __init__(self, first: str, last: str, defaults: dict[str, Known], style: str, mark: object) -> None:
+        self.first = first
+        self.last = last
         self.defaults = defaults
         self.style = style
         self.mark = mark
-        self.transformers = transformers
+        needs = tables.required_version("trl", "transformers", first)
+        self.transformers = specified(needs) if needs else ANY
         self.range = ANY
         self.label = ""
 

@@ -144,19 +144,18 @@ def told_by_keys(reading: Reading, table: Table) -> VersionRange:
     """The versions of transformers that know every key of TrainingArguments that is written, as far as they agree."""
     found = ANY
     for entry, _ in reading.entries():
-        key = entry.key
-        if _null(entry) or not table.known(key) or not (reading.via or key in _TELLING):
+        key, value = entry.key, entry.value
+        if _null(entry) or not table.known(key):
             continue
+        steps = value.value if key == "warmup_steps" and isinstance(value, Scalar) else None
+        if isinstance(steps, float) and 0 < steps < 1:  # a share of the run, since 5.0
+            found = found.narrowed(VersionRange("5.0"))
         home = table.home(key)
-        if home.package != "transformers":
+        if home.package != "transformers" or not (reading.via or key in _TELLING):
             continue
         first, gone = home.first(key), home.gone_in(key)
         low = first if version_key(first) > version_key(home.versions[0]) else None
         found = found.narrowed(VersionRange(low, None, gone))
-        value = entry.value
-        steps = value.value if key == "warmup_steps" and isinstance(value, Scalar) else None
-        if isinstance(steps, float) and 0 < steps < 1:  # a share of the run, since 5.0
-            found = found.narrowed(VersionRange("5.0"))
     return found
 
 

@@ -35,7 +35,7 @@ def check_values(taker: HfTaker, consumer: Consumer, narrowed: VersionRange) -> 
     _precision(taker)
     _words(taker, consumer, narrowed)
     _whole_numbers(taker)
-    _schedule(taker)
+    _schedule(taker, consumer)
     _accumulation(taker)
     best_model(run)
     warmups(taker, narrowed)
@@ -90,7 +90,7 @@ def _words(taker: HfTaker, consumer: Consumer, narrowed: VersionRange) -> None:
         if words and word not in words:
             import difflib
 
-            close = difflib.get_close_matches(word, words, 1, 0.6)
+            close = [one for one in words if word.startswith(one + "_")] or difflib.get_close_matches(word, words, 1)
             hint = f"; did you mean {close[0]}?" if close else ""
             refuse(taker, found[0].key_span, f"{word} is no {key} that transformers knows{hint}")
 
@@ -122,7 +122,7 @@ def _whole_numbers(taker: HfTaker) -> None:
             refuse(taker, interval.key_span, "logging_strategy steps needs logging_steps above 0")
 
 
-def _schedule(taker: HfTaker) -> None:
+def _schedule(taker: HfTaker, consumer: Consumer) -> None:
     settings = taker.run.settings
     scheduler = settings.get("scheduler", UNKNOWN)
     if not scheduler.by_hand or scheduler.key_span is None:
@@ -135,14 +135,15 @@ def _schedule(taker: HfTaker) -> None:
     none = kwargs is None or (isinstance(kwargs, Scalar) and kwargs.value is None)
     if inner is None and not (none and not taker.reading.open_ended):
         return
-    _schedule_arguments(taker, str(name), inner, scheduler.key_span)
+    if consumer.visible or inner is not None:  # else the program may add them
+        _schedule_arguments(taker, str(name), inner, scheduler.key_span)
     least = number(inner.get("min_lr")) if inner is not None else None
     share = number(inner.get("min_lr_rate")) if inner is not None else None
     rate = settings.get("learning_rate", UNKNOWN).number
     if name in ("cosine_with_min_lr", "cosine_warmup_with_min_lr"):
         if least is None and share is None and (inner is None or not inner.open_ended):
             has = inner is not None and ("min_lr" in inner or "min_lr_rate" in inner)
-            if not has:
+            if not has and (consumer.visible or inner is not None):
                 refuse(taker, scheduler.key_span, f"{name} needs min_lr or min_lr_rate in lr_scheduler_kwargs")
         value = least if least is not None else share * rate if share is not None and rate is not None else None
         entry = inner.entry("min_lr" if least is not None else "min_lr_rate") if inner is not None else None

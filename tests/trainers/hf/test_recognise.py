@@ -1,0 +1,87 @@
+from __future__ import annotations
+
+import pytest
+
+from epochlint.trainers import hf_args, trl
+from tests.trainers.hf.readings import json, yaml
+
+ARGUMENTS = """\
+output_dir: out
+per_device_train_batch_size: 8
+num_train_epochs: 3
+learning_rate: 2.0e-5
+"""
+
+
+def indented(text: str, by: int = 2) -> str:
+    return "".join(" " * by + line for line in text.splitlines(keepends=True))
+
+
+def test_a_flat_file_of_arguments() -> None:
+    document = yaml(ARGUMENTS)
+    assert hf_args.recognise(document) == list(document.mappings())
+    assert trl.recognise(document) == []
+
+
+def test_with_trls_fields_it_is_trls() -> None:
+    document = yaml(ARGUMENTS + "dataset_name: acme/chat\nuse_peft: true\n")
+    assert trl.recognise(document) == list(document.mappings())
+    assert hf_args.recognise(document) == []
+
+
+@pytest.mark.parametrize("section", ["training", "training_args", "trainer", "my_own_name"])
+def test_a_section_whatever_it_is_called(section: str) -> None:
+    document = yaml(f"model: Qwen/Qwen2.5-0.5B\n{section}:\n{indented(ARGUMENTS)}")
+    found = hf_args.recognise(document)
+    assert [mapping.get("output_dir") is not None for mapping in found] == [True]
+
+
+def test_two_stages_are_two() -> None:
+    document = yaml(f"stage1:\n{indented(ARGUMENTS)}stage2:\n{indented(ARGUMENTS)}")
+    assert len(hf_args.recognise(document)) == 2
+
+
+def test_toml_and_json() -> None:
+    text = '{"output_dir": "out", "per_device_train_batch_size": 8, "num_train_epochs": 3, "seed": 1}'
+    assert len(hf_args.recognise(json(text))) == 1
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        # records of finished runs
+        ARGUMENTS + "train_loss: 0.3\n",
+        ARGUMENTS + "log_history: []\n",
+        f"config:\n{indented(ARGUMENTS)}metrics:\n  eval_loss: 0.4\n",
+        f"run_id: 17\nconfig:\n{indented(ARGUMENTS)}",
+        # a sweep and a log wrap each value
+        "per_device_train_batch_size: {value: 8}\nnum_train_epochs: {value: 3}\nlearning_rate: {value: 1}\n",
+        # other trainers and companions
+        ARGUMENTS + "finetuning_type: lora\n",
+        ARGUMENTS + "stage: sft\ntemplate: qwen\n",
+        ARGUMENTS + "micro_batch_size: 2\n",
+        ARGUMENTS + "training_data_path: data.jsonl\n",
+        f"apiVersion: v1\nkind: ConfigMap\ndata:\n{indented(ARGUMENTS)}",
+        "zero_optimization: {stage: 2}\ngradient_accumulation_steps: 1\n",
+        # model, adapter and generation configs
+        "architectures: [Qwen2ForCausalLM]\nmodel_type: qwen2\nlearning_rate: 1\n",
+        "peft_type: LORA\nr: 8\nlora_alpha: 16\n",
+        "temperature: 0.7\ntop_p: 0.9\nmax_new_tokens: 64\n",
+        # somebody's own words
+        "learning_rate: 1.0e-3\nbatch_size: 8\nepochs: 3\noutput_dir: out\n",
+        "",
+        "- 1\n- 2\n",
+        "just text\n",
+    ],
+)
+def test_near_misses(text: str) -> None:
+    document = yaml(text)
+    assert hf_args.recognise(document) == []
+    assert trl.recognise(document) == []
+
+
+def test_a_large_file_is_not_searched_forever() -> None:
+    deep = "a:\n" + "".join("  " * depth + f"k{depth}:\n" for depth in range(1, 60)) + "  " * 60 + "x: 1\n"
+    assert hf_args.recognise(yaml(deep)) == []
+    wide = "".join(f"k{index}:\n  a: 1\n" for index in range(3000))
+    assert hf_args.recognise(yaml(wide)) == []

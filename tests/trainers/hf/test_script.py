@@ -1,0 +1,224 @@
+from __future__ import annotations
+
+import pytest
+
+from epochlint.documents.python.model import Operation
+from epochlint.run.run import Run
+from epochlint.source import Source
+from epochlint.trainers import hf_args
+from epochlint.trainers.hf.script import rows_after, split_sizes
+from tests.trainers.hf.readings import of_call, said, script
+
+HEAD = """
+from datasets import load_dataset
+from transformers import AutoModelForCausalLM, EarlyStoppingCallback, Trainer, TrainingArguments
+model = AutoModelForCausalLM.from_pretrained("Qwen/Qwen2.5-0.5B")
+data = load_dataset("json", data_files="data/train.jsonl", split="train")
+held = load_dataset("json", data_files="data/held.jsonl", split="train")
+"""
+
+
+def read(text: str, head: str = HEAD) -> Run:
+    return hf_args.read(of_call(script(head + text), "TrainingArguments"))
+
+
+class TestData:
+    def test_the_files_of_the_trainers_data(self) -> None:
+        run = read('args = TrainingArguments("out")\nTrainer(model, args, train_dataset=data, eval_dataset=held)\n')
+        assert [source.paths for source in run.training] == [("data/train.jsonl",)]
+        assert [source.paths for source in run.validation] == [("data/held.jsonl",)]
+        assert run.setting("validation").value is True
+        assert run.setting("streaming").value is False
+
+    def test_arguments_inside_the_trainers_call(self) -> None:
+        run = read('Trainer(model, TrainingArguments("out"), train_dataset=data)\n')
+        assert len(run.training) == 1
+        assert run.setting("validation").value is False
+
+    def test_the_arguments_of_another_trainer_are_not_mixed_up(self) -> None:
+        run = read(
+            'args = TrainingArguments("out")\nother = TrainingArguments("two")\n'
+            "Trainer(model, other, train_dataset=held)\nTrainer(model, args, train_dataset=data)\n"
+        )
+        assert [source.paths for source in run.training] == [("data/train.jsonl",)]
+
+    def test_validation_that_depends_on_something_is_unknown(self) -> None:
+        run = read(
+            'import sys\nargs = TrainingArguments("out", eval_strategy="epoch")\n'
+            "Trainer(model, args, train_dataset=data, eval_dataset=held if len(sys.argv) > 1 else None)\n"
+        )
+        assert run.setting("validation").unknown
+        assert said(run, "evaluation_without_data") == []
+
+    def test_no_validation_at_all(self) -> None:
+        run = read('args = TrainingArguments("out", eval_strategy="epoch")\nTrainer(model, args, train_dataset=data)\n')
+        assert len(said(run, "evaluation_without_data")) == 1
+
+    def test_more_keywords_than_can_be_seen(self) -> None:
+        run = read(
+            'args = TrainingArguments("out", eval_strategy="epoch")\nTrainer(model, args, train_dataset=data, **more)\n'
+        )
+        assert run.setting("validation").unknown
+
+    def test_streaming(self) -> None:
+        run = read(
+            'stream = load_dataset("acme/web", split="train", streaming=True)\nargs = TrainingArguments("out")\n'
+            "Trainer(model, args, train_dataset=stream)\n"
+        )
+        assert run.setting("streaming").value is True
+
+    def test_a_split_is_the_runs_validation_split(self) -> None:
+        run = read(
+            'parts = data.train_test_split(test_size=0.1)\nargs = TrainingArguments("out")\n'
+            'Trainer(model, args, train_dataset=parts["train"], eval_dataset=parts["test"])\n'
+        )
+        assert run.setting("validation_split").number == 0.1
+        assert run.training[0].operations == ()
+        assert len(run.validation[0].operations) == 1
+
+    def test_no_trainer_no_data(self) -> None:
+        run = read('args = TrainingArguments("out")\n')
+        assert run.training == []
+        assert run.setting("validation").unknown
+
+
+class TestOperations:
+    span = Source("train.py", "").span(0, 0)
+
+    @pytest.mark.parametrize(
+        ("operation", "rows", "expected"),
+        [
+            (("select", 10), 100, 10),
+            (("select", 1000), 100, 100),
+            (("sample", 0.5), 101, 50),
+            (("shuffle", None), 7, 7),
+            (("repeat", 3), 7, 21),
+            (("filter", None), 7, None),
+            (("unknown", None), 7, None),
+            (("pack", None), 7, None),
+        ],
+    )
+    def test_rows(self, operation: tuple[str, float | None], rows: int, expected: int | None) -> None:
+        assert rows_after(Operation(*operation, self.span))(rows) == expected
+
+    def test_slices_take_rows_or_shares(self) -> None:
+        assert rows_after(Operation("slice", None, self.span, 0.1, 0.3))(100) == 20
+        assert rows_after(Operation("slice", None, self.span, 5, None))(100) == 95
+        assert rows_after(Operation("slice", None, self.span, None, -10))(100) == 90
+        assert rows_after(Operation("slice", None, self.span, 200, 300))(100) == 0
+
+    def test_splits(self) -> None:
+        assert split_sizes(101, 0.1, None) == (11, 90)
+        assert split_sizes(101, 20, None) == (20, 81)
+        assert split_sizes(101, None, 0.5) == (51, 50)
+        assert split_sizes(101, None, None) == (None, None)
+        assert rows_after(Operation("split-train", 2000, self.span))(78) == 0
+
+
+class TestTuning:
+    def test_full_where_surely_nothing_else(self) -> None:
+        run = read('args = TrainingArguments("out")\nTrainer(model, args, train_dataset=data)\n')
+        assert run.setting("tuning").value == "full"
+        assert run.setting("model").value == "Qwen/Qwen2.5-0.5B"
+
+    def test_an_adapter_on_the_model(self) -> None:
+        run = read(
+            "from peft import LoraConfig, get_peft_model\nmodel = get_peft_model(model, LoraConfig(r=64))\n"
+            'args = TrainingArguments("out")\nTrainer(model, args, train_dataset=data)\n'
+        )
+        assert run.setting("tuning").value == "lora"
+        assert run.setting("lora_rank").number == 64
+
+    def test_four_bits(self) -> None:
+        run = read(
+            "from peft import LoraConfig, get_peft_model\nfrom transformers import BitsAndBytesConfig\n"
+            "bits = BitsAndBytesConfig(load_in_4bit=True)\n"
+            'model = AutoModelForCausalLM.from_pretrained("x", quantization_config=bits)\n'
+            'model = get_peft_model(model, LoraConfig(r=8))\nargs = TrainingArguments("out")\n'
+            "Trainer(model, args, train_dataset=data)\n"
+        )
+        assert run.setting("tuning").value == "qlora"
+
+    def test_a_prefix(self) -> None:
+        run = read(
+            "from peft import PrefixTuningConfig, get_peft_model\n"
+            "model = get_peft_model(model, PrefixTuningConfig(num_virtual_tokens=8))\n"
+            'args = TrainingArguments("out")\nTrainer(model, args, train_dataset=data)\n'
+        )
+        assert run.setting("tuning").value == "prefix"
+
+    @pytest.mark.parametrize("line", ["for p in model.parameters(): p.requires_grad = False", "from mine import model"])
+    def test_unknown_where_something_else_may_happen(self, line: str) -> None:
+        run = read(f'{line}\nargs = TrainingArguments("out")\nTrainer(model, args, train_dataset=data)\n')
+        assert run.setting("tuning").unknown
+
+    def test_a_model_of_pictures_is_no_language_model(self) -> None:
+        run = read(
+            "from transformers import AutoModelForImageClassification\n"
+            'model = AutoModelForImageClassification.from_pretrained("google/vit")\n'
+            'args = TrainingArguments("out")\nTrainer(model, args, train_dataset=data)\n'
+        )
+        assert run.setting("language_model").value is False
+
+
+class TestCallbacks:
+    @pytest.mark.parametrize("call", ["EarlyStoppingCallback(early_stopping_patience=5)", "EarlyStoppingCallback(5)"])
+    def test_patience(self, call: str) -> None:
+        run = read(
+            'args = TrainingArguments("out", eval_strategy="epoch", save_strategy="epoch",'
+            " load_best_model_at_end=True)\n"
+            f"Trainer(model, args, train_dataset=data, eval_dataset=held, callbacks=[{call}])\n"
+        )
+        assert run.setting("early_stopping_patience").number == 5
+        assert said(run, "rejected") == []
+
+    def test_added_later_with_the_default(self) -> None:
+        run = read(
+            'args = TrainingArguments("out", eval_strategy="epoch", metric_for_best_model="loss")\n'
+            "trainer = Trainer(model, args, train_dataset=data, eval_dataset=held)\n"
+            "trainer.add_callback(EarlyStoppingCallback())\n"
+        )
+        assert run.setting("early_stopping_patience").number == 1
+
+    def test_it_asserts_a_strategy_and_a_metric(self) -> None:
+        text = "Trainer(model, args, train_dataset=data, eval_dataset=held, callbacks=[EarlyStoppingCallback(3)])\n"
+        assert len(said(read('args = TrainingArguments("out")\n' + text), "rejected")) == 1
+        assert len(said(read('args = TrainingArguments("out", eval_strategy="epoch")\n' + text), "rejected")) == 1
+
+
+class TestMetrics:
+    ARGS = (
+        'args = TrainingArguments("out", eval_strategy="epoch", save_strategy="epoch", load_best_model_at_end=True,'
+        ' metric_for_best_model="{}")\n'
+    )
+
+    def test_nothing_computes_it(self) -> None:
+        run = read(self.ARGS.format("eval_f1") + "Trainer(model, args, train_dataset=data, eval_dataset=held)\n")
+        assert [seen.values["metric"] for seen in said(run, "metric_missing")] == ["eval_f1"]
+
+    @pytest.mark.parametrize("metric", ["loss", "eval_loss", "eval_runtime"])
+    def test_every_evaluation_has_these(self, metric: str) -> None:
+        run = read(self.ARGS.format(metric) + "Trainer(model, args, train_dataset=data, eval_dataset=held)\n")
+        assert said(run, "metric_missing") == []
+
+    def test_a_function_may_compute_it(self) -> None:
+        run = read(
+            self.ARGS.format("f1") + "def score(p):\n    return {}\n"
+            "Trainer(model, args, train_dataset=data, eval_dataset=held, compute_metrics=score)\n"
+        )
+        assert said(run, "metric_missing") == []
+
+    def test_so_may_a_trainer_of_the_scripts_own(self) -> None:
+        run = read(
+            self.ARGS.format("f1") + "class Mine(Trainer):\n    def evaluate(self, *a, **k):\n        return {}\n"
+            "Mine(model, args, train_dataset=data, eval_dataset=held)\n"
+        )
+        assert said(run, "metric_missing") == []
+
+
+def test_visible_devices() -> None:
+    run = read(
+        'import os\nos.environ["CUDA_VISIBLE_DEVICES"] = "0,2"\nargs = TrainingArguments("out")\n'
+        "Trainer(model, args, train_dataset=data)\n"
+    )
+    assert run.setting("gpus").number == 2
