@@ -1,0 +1,248 @@
+"""Reading a LLaMA-Factory config into a run.
+
+Read in llamafactory 0.9.5: `hparams/parser.py` (OmegaConf, then `HfArgumentParser.parse_dict`, which rejects unknown
+keys), `hparams/finetuning_args.py`, `train/tuner.py`.
+"""
+
+from __future__ import annotations
+
+import os
+
+from epochlint.documents.scalars import boolean, number
+from epochlint.run.counting import Counting
+from epochlint.run.known import DEFAULT, UNKNOWN, WRITTEN, Known, between
+from epochlint.run.versions import VersionRange, specified
+from epochlint.trainers import tables
+from epochlint.trainers.hf import keys, refusals
+from epochlint.trainers.hf.counting import after_split
+from epochlint.trainers.hf.loading import copied
+from epochlint.trainers.hf.reader import Hf
+from epochlint.trainers.llamafactory import data as datasets
+from epochlint.trainers.llamafactory.recognition import claims, is_v1, recognise
+from epochlint.trainers.settings import MISSING, Loader, text_of
+from epochlint.trainers.trainer import Layer, Reading
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from epochlint.documents.document import Entry
+    from epochlint.run.counting import Get
+    from epochlint.run.run import Era, Run
+
+LABEL = "llamafactory"
+LOADER = Loader("OmegaConf", converts_text=True)
+
+_NEWEST = VersionRange(None, "5.6.0")  # no release takes a newer transformers
+
+_STAGES = {"pt": "pretrain", "sft": "sft", "rm": "reward", "ppo": "ppo", "dpo": "dpo", "kto": "kto"}
+_LOSSES = {"ipo": "ipo", "orpo": "orpo", "simpo": "simpo"}
+_TUNINGS = {"lora": "lora", "full": "full", "freeze": "partial", "oft": "other"}
+
+
+def read(reading: Reading) -> Run:
+    if any(is_v1(layer.mapping) for layer in reading.layers):
+        from epochlint.trainers.llamafactory.v1 import read as read_v1
+
+        return read_v1(reading)
+    return _Reader(reading).read()
+
+
+class _Reader:
+    """One config of the usual format, on its way to a run."""
+
+    __slots__ = ("hf", "stage")
+
+    def __init__(self, reading: Reading) -> None:
+        _narrow(reading)
+        table = tables.load("llamafactory", "config")
+        reading = copied(reading, reading.layers)
+        reading.via = "OmegaConf"
+        self.hf = hf = Hf(reading, LABEL, table, (), LOADER)
+        # `overwrite_output_dir` is its own since transformers dropped it: such keys tell nothing of transformers.
+        own = frozenset(entry.key for entry, _ in hf.reading.entries() if table.own(entry.key))
+        hf.within = keys.told_by_keys(_without(hf.reading, own), table)
+        self.stage = text_of(reading.node("stage")) or ("" if "stage" in reading else "sft")
+        hf.consumer = keys.Consumer(
+            "LLaMA-Factory", (table,), own | self._forks(table), complete=not self._lenient(), rejects=True
+        )
+
+    def read(self) -> Run:
+        hf = self.hf
+        hf.take_common()
+        self._method()
+        datasets.Data(hf, self.stage).take()
+        self._packing()
+        taker = hf.taker
+        taker.whole("early_stopping_patience", "early_stopping_steps", default=MISSING)
+        taker.whole("lora_rank", "lora_rank", default=MISSING)
+        taker.number("beta", "pref_beta", default=MISSING)
+        taker.whole("sequence_length", "cutoff_len", default=MISSING)
+        taker.word("model", "model_name_or_path", default=MISSING)
+        taker.word("optimizer", "optim", default=MISSING)
+        self._devices()
+        datasets.refusals(hf, self.stage)
+        self._refuse()
+        hf.check(metrics=None)
+        if any(not hf.consumer.tables[0].known(entry.key) for entry, _ in hf.reading.entries()):
+            hf.run.settings["validation"] = UNKNOWN  # a fork's own keys may split the data (`train_size`)
+        if hf.around is None:
+            refusals.evaluation_data(hf.run)
+            refusals.early_stopping(hf.run)
+        return hf.finish(self._eras())
+
+    # Keys ---------------------------------------------------------------------------------------------------------
+
+    def _lenient(self) -> bool:
+        """Megatron's arguments come from another package (mcore_adapter), which `USE_MCA` brings in; a stage that
+        LLaMA-Factory does not have is a fork's."""
+        if self.stage and self.stage not in _STAGES:
+            return True
+        return any(entry.key.endswith("_model_parallel_size") for entry, _ in self.hf.reading.entries())
+
+    def _forks(self, table: tables.Table) -> frozenset[str]:
+        """Unknown keys that a copy of LLaMA-Factory in the project declares itself."""
+        reading = self.hf.reading
+        odd = {entry.key for entry, _ in reading.entries() if not table.known(entry.key) and entry.key.isidentifier()}
+        resolve = getattr(reading.lookup, "resolve", None)
+        if not odd or resolve is None:
+            return frozenset()
+        for above in ("", "..", "../..", "../../.."):
+            for package in ("llamafactory", "llmtuner"):
+                for folder in (f"src/{package}", package):
+                    found = resolve(os.path.join(above, folder), reading.base)
+                    if found is not None and os.path.isdir(found):
+                        return frozenset(odd & _words(found, odd))
+        return frozenset()
+
+    # Settings -----------------------------------------------------------------------------------------------------
+
+    def _method(self) -> None:
+        hf = self.hf
+        entry = hf.entry("stage")
+        place = entry.key_span if entry is not None else None
+        method: str | None = _STAGES.get(self.stage)
+        loss = text_of(hf.reading.node("pref_loss"))
+        if method == "dpo":
+            method = _LOSSES.get(loss or "sigmoid", "dpo")
+            if loss is not None:
+                hf.taker.word("loss_type", "pref_loss")
+        origin = WRITTEN if entry is not None else DEFAULT
+        hf.taker.derive("method", Known(method, origin, key_span=place) if method is not None else UNKNOWN)
+        kind = hf.entry("finetuning_type")
+        word = text_of(kind.value) if kind is not None else "lora"
+        tuning = _TUNINGS.get(word or "")
+        if tuning == "lora" and hf.entry("quantization_bit") is not None:
+            tuning = "qlora"
+        origin = WRITTEN if kind is not None else DEFAULT
+        place = kind.key_span if kind is not None else None
+        if hf.reading.open_ended and kind is None:
+            tuning = None
+        hf.taker.derive("tuning", Known(tuning, origin, key_span=place) if tuning is not None else UNKNOWN)
+
+    def _packing(self) -> None:
+        """Texts of stage pt are joined and cut by default; `packing` and `neat_packing` put whole records of stage sft
+        into one sequence, within each thousand of them (`data/processor/supervised.py`)."""
+        hf, run = self.hf, self.hf.run
+        for key in ("neat_packing", "packing"):
+            entry = hf.entry(key)
+            if entry is not None and (key == "packing" or boolean(entry.value) is True):
+                hf.taker.flag("packing", key)
+                break
+        else:
+            if self.stage == "pt":
+                run.settings["packing"] = Known(True, DEFAULT)
+        if run.settings.get("packing", UNKNOWN).value is True and self.stage == "sft":
+            run.settings["packing_joins"] = Known(True, DEFAULT)
+
+    def _devices(self) -> None:
+        """Workers of Ray, and Megatron's parallel sizes."""
+        hf = self.hf
+        if hf.entry("ray_num_workers") is not None and hf.entry("use_ray") is not None:
+            hf.taker.whole("gpus", "ray_num_workers", default=MISSING)
+        product = 1
+        place: Entry | None = None
+        for key in ("tensor_model_parallel_size", "pipeline_model_parallel_size", "context_parallel_size"):
+            entry = hf.entry(key)
+            size = number(entry.value) if entry is not None else None
+            if entry is not None and size is not None and size > 1:
+                product *= int(size)
+                place = entry
+        if place is not None:
+            hf.taker.derive("parallel", Known(product, WRITTEN, key_span=place.key_span))
+
+    def _refuse(self) -> None:
+        hf = self.hf
+        bits, kind = hf.entry("quantization_bit"), text_of(hf.reading.node("finetuning_type"))
+        if bits is not None and kind in ("full", "freeze"):
+            reason = f"quantization_bit is for lora and oft only, not for {kind}"
+            hf.taker.observe("rejected", bits.key_span, reason=reason, consumer="LLaMA-Factory")
+        best = hf.entry("load_best_model_at_end")
+        if best is not None and boolean(best.value) and self.stage in ("rm", "ppo"):
+            reason = f"stage {self.stage} does not take load_best_model_at_end"
+            hf.taker.observe("rejected", best.key_span, reason=reason, consumer="LLaMA-Factory")
+
+    # Counting -----------------------------------------------------------------------------------------------------
+
+    def _eras(self) -> list[Era]:
+        found = self.hf.eras()
+        for era in found:
+            era.counting.records = _records
+            if self.stage == "ppo":  # a loop of its own, over the queries of rollouts
+                era.counting = Counting(None, era.counting.warmup, era.counting.batch, _records)
+        return found
+
+
+def _records(rows: Known, get: Get) -> Known:
+    """Rows after the cap, the split and the packing, in this order."""
+    cap = get("sample_cap").number
+    if cap is not None and rows.high is not None and cap < rows.high:
+        low = min(rows.low, cap) if rows.low is not None else None
+        rows = between(low, cap, basis=rows.basis)
+    elif cap is not None and rows.high is None:
+        rows = between(min(rows.low, cap) if rows.low is not None else None, None, basis=rows.basis)
+    rows = after_split(rows, get)
+    if get("packing").value is True:
+        return between(1 if rows.low else 0, rows.high, basis=rows.basis)
+    return rows
+
+
+def _narrow(reading: Reading) -> None:
+    """The versions of transformers that LLaMA-Factory's own requirement leaves."""
+    own = reading.versions.of("llamafactory")
+    needs = tables.required_version("llamafactory", "transformers", own.low) if own.pinned and own.low else None
+    reading.versions.add("transformers", specified(needs) if needs else _NEWEST)
+
+
+def _without(reading: Reading, own: frozenset[str]) -> Reading:
+    """The reading without some keys."""
+    from epochlint.documents.document import Mapping
+
+    layers = []
+    for layer in reading.layers:
+        entries = [entry for entry in layer.mapping.entries if entry.key not in own]
+        layers.append(Layer(Mapping(layer.mapping.span, entries), layer.origin))
+    return copied(reading, layers)
+
+
+def _words(folder: str, wanted: set[str]) -> set[str]:
+    """Which of the names stand in a folder's Python files: at most 600 files of 300 KB are looked at."""
+    found: set[str] = set()
+    looked = 0
+    for place, folders, files in os.walk(folder):
+        folders.sort()
+        for name in sorted(files):
+            if not name.endswith(".py") or looked >= 600:
+                continue
+            looked += 1
+            path = os.path.join(place, name)
+            try:
+                with open(path, "rb") as file:
+                    text = file.read(300 * 1024)
+            except OSError:
+                continue
+            found.update(word for word in wanted if word.encode() in text)
+            if found == wanted:
+                return found
+    return found
+
+
+__all__ = ["LABEL", "claims", "read", "recognise"]

@@ -1,0 +1,181 @@
+"""The data of a LLaMA-Factory run: names in `dataset:`, looked up in `dataset_info.json`.
+
+Read in llamafactory 0.9.5: `data/loader.py` (`num_samples` takes exactly that many, with repetition; `max_samples` caps
+each set), `data/data_utils.py` (`merge_dataset`, `split_dataset`).
+"""
+
+from __future__ import annotations
+
+from epochlint.documents.document import Mapping, Scalar, Sequence
+from epochlint.documents.scalars import boolean, number
+from epochlint.run.known import UNKNOWN, WRITTEN, Known
+from epochlint.run.run import DataSource
+from epochlint.trainers.llamafactory.dataset_info import Attributes, Keep, is_info
+from epochlint.trainers.settings import text_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from epochlint.documents.document import Node
+    from epochlint.source import Span
+    from epochlint.trainers.hf.reader import Hf
+
+_DROPPING = ("sft", "rm", "dpo", "kto")  # stages whose processors drop what the converter emptied
+
+
+def names(node: Node | None) -> list[tuple[str, Span]] | None:
+    """The names under `dataset`: a list, or one text with commas. None where they cannot be known."""
+    if node is None or (isinstance(node, Scalar) and node.value is None):
+        return []
+    if isinstance(node, Sequence):
+        found = [(text_of(item), item.span) for item in node.items]
+        return None if any(text is None for text, _ in found) else [(text or "", span) for text, span in found]
+    text = text_of(node)
+    if text is None:
+        return None
+    return [(part.strip(), node.span) for part in text.split(",") if part.strip()]
+
+
+class Data:
+    """Takes data sets, caps and the split into a run."""
+
+    __slots__ = ("cap", "hf", "info", "named", "stage")
+
+    def __init__(self, hf: Hf, stage: str) -> None:
+        self.hf = hf
+        self.stage = stage
+        self.named = hf.entry("dataset_dir") is not None
+        self.info = self._info()
+        self.cap: Known = UNKNOWN
+
+    def _info(self) -> Mapping | None:
+        reading = self.hf.reading
+        folder = self.hf.entry("dataset_dir")
+        place = "data" if folder is None else text_of(folder.value)
+        if place is None or reading.lookup is None or place == "ONLINE" or place.startswith("REMOTE:"):
+            return None
+        document = reading.lookup.document(f"{place}/dataset_info.json", reading.base)
+        mapping = next(document.mappings(), None) if document is not None and document.syntax == "json" else None
+        return mapping if mapping is not None and is_info(mapping) else None
+
+    def take(self) -> None:
+        hf = self.hf
+        run, taker, reading = hf.run, hf.taker, hf.reading
+        self.cap = taker.whole("sample_cap", "max_samples", default=None)
+        split = taker.number("validation_split", "val_size", default=0.0)
+        if split.number is not None and split.number <= 1e-6 and not split.by_hand:
+            del run.settings["validation_split"]
+        if hf.entry("streaming") is not None:
+            taker.flag("streaming", "streaming")
+        training = names(reading.node("dataset"))
+        self._sources(training, run.training)
+        validation = names(reading.node("eval_dataset"))
+        self._sources(validation, run.validation)
+        entry = hf.entry("eval_dataset")
+        if entry is not None:
+            run.writes["validation"] = entry.key_span
+        self._validation(entry is not None)
+        if hf.entry("tokenized_path") is not None or self._mixed(training):
+            # Prepared data may replace all of it; mixing by interleaving leaves a number that rows do not tell.
+            run.training.clear()
+            run.settings["batch_unknown"] = Known(True, WRITTEN)
+        self._cap_alone(training)
+
+    def _mixed(self, training: list[tuple[str, Span]] | None) -> bool:
+        strategy = text_of(self.hf.reading.node("mix_strategy"))
+        several = training is None or len(training) > 1
+        return several and strategy is not None and strategy.startswith("interleave")
+
+    def _validation(self, data: bool) -> None:
+        hf, run = self.hf, self.hf.run
+        split = run.settings.get("validation_split", UNKNOWN)
+        known = hf.reading.open_ended or hf.entry("tokenized_path") is not None
+        if data or (split.number is not None and split.number > 1e-6):
+            entry = hf.entry("eval_dataset" if data else "val_size")
+            span = entry.key_span if entry is not None else None
+            run.settings["validation"] = Known(True, WRITTEN, key_span=span)
+        elif known or (split.by_hand and not split.exact):
+            run.settings["validation"] = UNKNOWN
+        else:
+            run.settings["validation"] = Known(False, WRITTEN)
+
+    def _cap_alone(self, training: list[tuple[str, Span]] | None) -> None:
+        """A cap on one set is left to the counting, which then knows what it leaves out; several are each cut."""
+        run = self.hf.run
+        if self.cap.number is None or training is None or len(training) == 1:
+            return
+        del run.settings["sample_cap"]
+        cap = int(self.cap.number)
+        for source in run.training:
+            source.operations = (*source.operations, lambda rows: min(rows, cap))
+
+    def _sources(self, found: list[tuple[str, Span]] | None, into: list[DataSource]) -> None:
+        for name, span in found or ():
+            into.append(self._source(name, span))
+
+    def _source(self, name: str, span: Span) -> DataSource:
+        reading = self.hf.reading
+        entry = self.info.entry(name) if self.info is not None else None
+        if entry is None or not isinstance(entry.value, Mapping):
+            if self.info is not None and self.named:
+                reason = f"{name} is not in {self.info.span.source.path}"
+                self.hf.taker.observe("rejected", span, reason=reason, consumer="LLaMA-Factory")
+            return DataSource(span)
+        attributes = Attributes(entry.value)
+        self._check_ranking(name, span, attributes)
+        operations: list[Callable[[int], int | None]] = []
+        if attributes.samples is not None:
+            wanted = attributes.samples
+            operations.append(lambda rows: wanted)
+        plain = attributes.split == "train"
+        if attributes.file is None or not plain:
+            return DataSource(span, hub=attributes.hub, split=attributes.split)
+        keep = Keep(attributes) if self.stage in _DROPPING and attributes.samples is None else None
+        folder = self.hf.entry("dataset_dir")
+        place = "data" if folder is None else text_of(folder.value)
+        return DataSource(
+            span, paths=(f"{place}/{attributes.file}",), base=reading.base, operations=operations, keep=keep
+        )  # fmt: skip
+
+    def _check_ranking(self, name: str, span: Span, attributes: Attributes) -> None:
+        """Pairs are for `rm` and `dpo`, and those take nothing else (`_get_merged_dataset`; the tuner loads data of the
+        dpo stage as rm's)."""
+        pairs = self.stage in ("rm", "dpo")
+        if attributes.ranking == pairs or not self.stage:
+            return
+        held, taken = ("pairs", "none") if attributes.ranking else ("no pairs", "only pairs")
+        reason = f"{name} holds {held}, and stage {self.stage} takes {taken}"
+        self.hf.taker.observe("rejected", span, reason=reason, consumer="LLaMA-Factory")
+
+
+def refusals(hf: Hf, stage: str) -> None:
+    """What `DataArguments.__post_init__` and `get_train_args` refuse about data (0.9.5)."""
+
+    def refuse(key: str, reason: str) -> None:
+        entry = hf.entry(key)
+        if entry is not None:
+            hf.taker.observe("rejected", entry.key_span, reason=reason, consumer="LLaMA-Factory")
+
+    def on(key: str) -> bool:
+        entry = hf.entry(key)
+        return entry is not None and boolean(entry.value) is True
+
+    size = hf.entry("val_size")
+    share = number(size.value) if size is not None else None
+    if share is not None and share > 1e-6 and hf.entry("eval_dataset") is not None:
+        refuse("val_size", "val_size and eval_dataset cannot both be set")
+    if on("streaming"):
+        if share is not None and 1e-6 < share < 1:
+            refuse("val_size", "a stream needs a whole number as val_size")
+        if hf.entry("max_samples") is not None:
+            refuse("max_samples", "max_samples cannot be used with streaming")
+    if on("mask_history") and on("train_on_prompt"):
+        refuse("mask_history", "mask_history and train_on_prompt exclude each other")
+    if stage and stage != "sft":
+        for key in ("neat_packing", "train_on_prompt", "mask_history", "predict_with_generate"):
+            if on(key):
+                refuse(key, f"{key} is for stage sft only, not for {stage}")
+    strategy = hf.entry("mix_strategy")
+    if hf.entry("interleave_probs") is not None and (strategy is None or text_of(strategy.value) == "concat"):
+        refuse("interleave_probs", "interleave_probs needs a mix_strategy that interleaves")
