@@ -50,6 +50,15 @@ TRAINERS: tuple[Entry, ...] = (
     Entry("litgpt", r"micro_batch_size|\blitgpt\b"),
     Entry("mlx_lm", r"\biters\b|mlx_lm|mlx-lm"),
     Entry("accelerate", r"distributed_type|compute_environment", companion=True),
+    Entry(
+        "llamafactory.dataset_info",
+        r"\"(?:file_name|(?:hf|ms|om)_hub_url|script_url|cloud_file_name)\"\s*:",
+        companion=True,
+    ),
+    Entry(
+        "llamafactory",
+        r"finetuning_type|cutoff_len|llamafactory|\blmf train|kernel_config|dist_config|model_class",
+    ),
     Entry("axolotl", r"\bbase_model\b|\baxolotl\b"),
     Entry("deepspeed", r"zero_optimization|train_micro_batch_size_per_gpu|train_batch_size", companion=True),
     Entry(
