@@ -384,14 +384,27 @@ def read_uncalled(it: Interpreter) -> None:
     mentions = Counter(name for text in it.texts for name in _CALLED.findall(text)) if waiting else Counter()
     waiting.sort(key=lambda function: mentions[function.name] > 1)
     for function in waiting:
-        if not it.passes.get(id(function.node)) and function.owner is None:
-            parsers.read_uncalled(it, function) or invoke(it, function, empty_site(it, function), uncalled=True)
+        if function.owner is None:
+            read_one_uncalled(it, function)
     classes.read_uncalled(it)
     # Functions that were defined inside the ones just read.
     for function in list(it.functions):
-        if not it.passes.get(id(function.node)) and function.owner is None:
-            invoke(it, function, empty_site(it, function), uncalled=True)
+        if function.owner is None:
+            read_one_uncalled(it, function)
     it.guard = None
+
+
+def read_one_uncalled(it: Interpreter, function: Function) -> None:
+    """Read a function or bound method that nothing calls, unless something has meanwhile."""
+    if it.passes.get(id(function.node)):
+        return
+    at, guard, recorded = it.at, it.guard, len(it.calls)
+    try:
+        parsers.read_uncalled(it, function) or invoke(it, function, empty_site(it, function), uncalled=True)
+    except RecursionError:
+        it.reset(at)
+        it.guard = guard
+        del it.calls[recorded:]
 
 
 # --- One call a place -------------------------------------------------------------------------------------------------

@@ -386,7 +386,18 @@ def _unary(it: Interpreter, node: ast.UnaryOp) -> Node:
 
 
 def _binary(it: Interpreter, node: ast.BinOp) -> Node:
-    left, right = it.eval(node.left), it.eval(node.right)
+    # `a + b + c + ...` nests to the left, as deeply as it is long.
+    spine = [node]
+    while isinstance(spine[-1].left, ast.BinOp):
+        it.spend()
+        spine.append(spine[-1].left)
+    value = it.eval(spine[-1].left)
+    for part in reversed(spine):
+        value = _combined(it, part, value, it.eval(part.right))
+    return value
+
+
+def _combined(it: Interpreter, node: ast.BinOp, left: Node, right: Node) -> Node:
     span = it.at.span(node)
     if isinstance(left, Scalar) and isinstance(right, Scalar):
         if isinstance(left, PathText) or isinstance(right, PathText):

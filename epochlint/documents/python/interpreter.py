@@ -167,6 +167,23 @@ class Interpreter:
                 return flow
         return NORMAL
 
+    def statement(self, node: ast.stmt) -> int:
+        """Read a statement at the top; one that is too deep to read leaves what it binds unknown."""
+        at, recorded = self.at, len(self.calls)
+        try:
+            return self.block([node])
+        except RecursionError:
+            self.reset(at)
+            del self.calls[recorded:]
+            for name in self.assigned_in(node):
+                self.bind(name, self.unknown(node, "it is nested too deeply"))
+            return NORMAL
+
+    def reset(self, at: Locator) -> None:
+        """Back to the top after a statement or function that was given up."""
+        self.scope, self.at, self.guard, self.frame, self.depth = self.module, at, None, Frame("", None), 0
+        self.active.clear()
+
     def alternatives(self, bodies: list[Callable[[], int]], kind: str = BRANCH) -> int:
         """Read each of several pieces from the same state; one of them runs. Names are joined afterwards."""
         before, guard = self.scope.names, self.guard
@@ -404,9 +421,9 @@ class Interpreter:
     def call(self, callee: Node, site: Site) -> Node:
         return calls.call(self, callee, site)
 
-    def read_function(self, function: Function) -> Node:
+    def read_function(self, function: Function) -> None:
         """Read a function that nothing calls."""
-        return calls.invoke(self, function, calls.empty_site(self, function), uncalled=True)
+        calls.read_one_uncalled(self, function)
 
     def record(self, site: Site, name: str, origin: str, **options: Any) -> Reference:
         return calls.record(self, site, name, origin, **options)

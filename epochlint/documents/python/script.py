@@ -42,7 +42,9 @@ def run(interpreter: Interpreter, pieces: list[tuple[Locator, ast.Module]], docu
     try:
         for at, tree in pieces:
             interpreter.at = at
-            interpreter.block(tree.body)
+            for statement in tree.body:
+                if interpreter.statement(statement):
+                    break
         read_uncalled(interpreter)
         document.calls = merged(interpreter)
         document.environment = interpreter.set_variables

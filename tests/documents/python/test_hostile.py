@@ -203,3 +203,15 @@ def test_any_statements(statements: list[str]) -> None:
         assert made.span.text.isidentifier()
         for entry in made.arguments.entries:
             assert entry.key_span.start <= entry.key_span.end
+
+
+def test_one_statement_that_is_too_deep_costs_only_what_it_binds() -> None:
+    document = read("rate = 1e-4\nx = a" + ".b()" * 400 + "\nTrainingArguments(learning_rate=rate, x=x)")
+    assert document.problems == []
+    assert plain(call(document, "TrainingArguments").arguments) == {"learning_rate": 1e-4, "x": "?"}
+
+
+def test_long_sums_are_no_problem() -> None:
+    document = read("x = 1" + " + 1" * 900 + "\nTrainingArguments(x=x, y='a'" + " + 'b'" * 500 + ")")
+    found = plain(call(document, "TrainingArguments").arguments)
+    assert found == {"x": 901, "y": "a" + "b" * 500}
