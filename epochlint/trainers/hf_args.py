@@ -67,6 +67,8 @@ def under_full_names(arguments: Mapping) -> Mapping:
 def read(reading: Reading) -> Run:
     hf = Hf(reading, LABEL, tables.load("transformers", _owner(reading)), _extra(reading))
     hf.take_common()
+    if reading.python is None:  # the cap of transformers' example scripts, which cannot be seen here
+        hf.taker.whole("sample_cap", "max_train_samples", default=None)
     around = hf.look_around()
     if around is not None:
         _take_trainer(hf.run, around)

@@ -10,8 +10,9 @@ import re
 
 from epochlint.documents.document import Mapping, Scalar, Sequence
 from epochlint.documents.scalars import boolean, number
+from epochlint.run.counting import Counting, by_loader, share_down
 from epochlint.run.known import COMPANION, DEFAULT, UNKNOWN, WRITTEN, Known, between
-from epochlint.run.run import DataSource
+from epochlint.run.run import DataSource, Era
 from epochlint.run.versions import ANY, VersionRange, specified, version_key
 from epochlint.trainers import tables
 from epochlint.trainers.hf import common, generations
@@ -27,8 +28,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from epochlint.documents.document import Document, Entry
-    from epochlint.run.counting import Counting, Get
-    from epochlint.run.run import Era, Run
+    from epochlint.run.counting import Get, Warmup
+    from epochlint.run.run import Run
     from epochlint.trainers.hf.eras import Segment
     from epochlint.trainers.hf.script import Surroundings
     from epochlint.trainers.tables import Table
@@ -181,6 +182,8 @@ def _command_class(program: tuple[str, ...]) -> str | None:
 
 
 def read(reading: Reading) -> Run:
+    if not reading.via and any(_written(reading, key) for key in _OPEN_INSTRUCT):
+        return _read_open_instruct(reading)
     owner = owner_of(reading)
     table = tables.load("trl", owner if owner is not None else "SFTConfig")
     hf = Hf(reading, LABEL, table, _extra(reading, owner), _loader(reading))
@@ -188,6 +191,33 @@ def read(reading: Reading) -> Run:
     trl = Trl(hf, owner, table)
     trl.take()
     return trl.finish()
+
+
+# Keys of open-instruct's own script, which builds its loop without transformers' Trainer.
+_OPEN_INSTRUCT = ("dataset_mixer_list", "checkpointing_steps", "use_slow_tokenizer", "max_train_steps")
+
+
+def _read_open_instruct(reading: Reading) -> Run:
+    """open-instruct's `finetune.py` and `dpo_tune.py` (allenai/open-instruct@e6c3044a): steps as in transformers from
+    4.52 on, warmup rounded down, no evaluation; YAML goes through `parse_yaml_file`."""
+    owner = _by_keys(reading) or _by_path(reading.document.source.path)
+    loader = Loader("ArgumentParserPlus.parse_yaml_file", converts_text=False, visible=False)
+    hf = Hf(reading, LABEL, tables.load("trl", "SFTConfig"), _extra(reading, None), loader)
+    defaults = dict.fromkeys(common.DEFAULTS, UNKNOWN)
+    defaults.update(epochs=Known(2, DEFAULT), warmup_ratio=Known(0.03, DEFAULT), max_steps=Known(None, DEFAULT))
+    hf.take_common(defaults, {"max_steps": ("max_train_steps",)})
+    if owner in ("DPOConfig", "SFTConfig"):
+        hf.run.settings["method"] = Known(METHODS[owner], WRITTEN)
+    hf.taker.whole("sequence_length", "max_seq_length", default=None)
+    adapter = hf.entry("use_lora")
+    if adapter is not None:
+        hf.run.settings["tuning"] = Known("lora" if boolean(adapter.value) else "full", WRITTEN)
+    return hf.finish([Era("", Counting(by_loader(up=True, zero_limits=False), _rounded_down))])
+
+
+def _rounded_down(get: Get) -> Warmup | None:
+    ratio = get("warmup_ratio").number
+    return share_down(ratio) if ratio is not None else None
 
 
 def _loader(reading: Reading) -> Loader | None:

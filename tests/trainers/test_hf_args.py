@@ -231,3 +231,9 @@ def test_odd_values_give_no_traceback() -> None:
     run = hf_args.read(Reading(document, [Layer(next(document.mappings()))], versions()))
     for name in ("total_steps", "evaluations", "checkpoints", "warmup_steps"):
         fact(run, name, rows=10)
+
+
+def test_the_cap_of_the_example_scripts() -> None:
+    run = hf_args.read(of_flags("--output_dir out --per_device_train_batch_size 4 --max_train_samples 100"))
+    assert fact(run, "records", rows=1000).number == 100
+    assert fact(run, "records", rows=60).number == 60

@@ -63,6 +63,14 @@ def after_split(rows: Known, get: Get) -> Known:
     return after(rows, lambda count: count - int(split), f"{{}} - {int(split)}")
 
 
+def after_cap(rows: Known, get: Get) -> Known:
+    """At most `sample_cap` rows, without those that are held out."""
+    cap = get("sample_cap").number
+    if cap is not None and cap >= 0:
+        rows = after(rows, lambda count: min(count, int(cap)), f"min({{}}, {int(cap)})")
+    return after_split(rows, get)
+
+
 # Steps ------------------------------------------------------------------------------------------------------------
 
 

@@ -14,7 +14,7 @@ from epochlint.documents.document import Scalar
 from epochlint.run.known import UNKNOWN, Known
 from epochlint.run.run import Run
 from epochlint.trainers.hf import common, keys, refusals
-from epochlint.trainers.hf.counting import after_split
+from epochlint.trainers.hf.counting import after_cap
 from epochlint.trainers.hf.eras import eras
 from epochlint.trainers.hf.loading import HfTaker, loader_of, opened, prepared, root_of
 
@@ -123,10 +123,10 @@ class Hf:
         return self.split(found)
 
     def split(self, found: list[Era]) -> list[Era]:
-        """The eras with the script's own validation split taken off the rows."""
-        if self.setting("validation_split").by_hand:
+        """The eras with the script's own validation split taken off the rows, and its cap."""
+        if self.setting("validation_split").by_hand or self.setting("sample_cap").by_hand:
             for era in found:
-                era.counting.records = after_split
+                era.counting.records = after_cap
         return found
 
     def finish(self, found: list[Era] | None = None) -> Run:
