@@ -12,17 +12,20 @@ from epochlint.records.shapes import tally
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Generator, Iterable, Iterator
 
     from epochlint.records.json_stream import Item
 
 MAX_BYTES = 256 * 1024 * 1024
+MOST_ROWS = 5_000_000
+"""Records of a file that are looked at one by one; more are estimated, so that tiny records take no minutes."""
 MOST_PROBLEMS = 100
 _CHUNK = 256 * 1024
 """Bytes read at once where lines are only counted: they stay in the processor's cache."""
+_SPACE = b" \t\r"
 _BLANK_START = re.compile(rb"[ \t\r]*\n").match
 _INDENTED = re.compile(rb"\n[ \t\r\n]").search
-_BLANK_LINES = re.compile(rb"\n[ \t\r]*(?=\n)").findall
+_BLANK_LINES = re.compile(rb"\n[ \t\r\n]*\n").sub
 
 _SAMPLE = 256 * 1024
 """Bytes that are parsed to see the shape of the rows, where only rows are to be counted."""
@@ -294,7 +297,7 @@ def _count_json(
                 return _count_json(path, again, max_bytes, detail, True, field)
         sums = _Sums(json_stream.items(text, field))
         found = sums.count(path, "json")
-        if text.cut:
+        if text.cut or sums.stopped:
             _scale(found, file, text.read - text.left())
         elif detail and field is None:
             found.digest_duplicates = _duplicates(path)
@@ -305,11 +308,11 @@ def _count_json(
     found = sums.count(path, "jsonl")
     if sums.document_lines * 2 > sums.rows:
         return None  # the lines of one broken document, not records
-    if not text.cut:
+    if not text.cut and not sums.stopped:
         if detail:
             found.digest_duplicates = _duplicates(path)
         return found
-    if turns:
+    if turns or sums.stopped:
         _scale(found, file, text.read - text.left())
         return found
     with DataFile(path) as again:
@@ -327,32 +330,37 @@ def _count_plain_lines(found: Count, file: DataFile, max_bytes: int) -> Count | 
             covered += len(data)
         found.rows = rows
         return _extrapolate(found, file.size / covered) if rows else None
-    rest = b""
-    read = 0
+    read = whole = 0
+    pending = False  # the line that the last chunk cut holds more than white space
     while True:
         data = file.read(min(_CHUNK, max_bytes - read))
-        read += len(data)
         if not data:
             break
-        end = data.rfind(b"\n") + 1
-        found.rows += _nonblank(rest + data[:end]) if end else 0
-        rest = data[end:] if end else rest + data
+        first, end = data.find(b"\n"), data.rfind(b"\n") + 1
+        if first < 0:
+            pending = pending or not data.isspace()
+        else:
+            found.rows += pending or bool(data[:first].strip(_SPACE))
+            found.rows += _nonblank(data[first + 1 : end])
+            pending = bool(data[end:].strip(_SPACE))
+            whole = read + end
+        read += len(data)
     if read >= max_bytes and file.read(1):
-        _scale(found, file, read - len(rest))
+        _scale(found, file, whole)
     else:
-        found.rows += _nonblank(rest)
+        found.rows += pending
     return found
 
 
 def _nonblank(data: bytes) -> int:
     """Lines that hold more than white space; the last may lack its end."""
+    if _INDENTED(data):
+        data = _BLANK_LINES(b"\n", data)
     rows = data.count(b"\n")
     if not data.endswith(b"\n"):
-        rows += bool(data[data.rfind(b"\n") + 1 :].strip(b" \t\r"))
+        rows += bool(data[data.rfind(b"\n") + 1 :].strip(_SPACE))
     if _BLANK_START(data):
         rows -= 1
-    if _INDENTED(data):
-        rows -= len(_BLANK_LINES(data))
     return rows
 
 
@@ -362,7 +370,7 @@ def _count_windows(path: str, file: DataFile, max_bytes: int) -> Count | None:
 
     covered = 0
 
-    def rows() -> Iterator[Item]:
+    def rows() -> Generator[Item]:
         nonlocal covered
         for data in _windows(file, max_bytes):
             covered += len(data)
@@ -435,19 +443,24 @@ class _Sums:
     """What the items of a file add up to.
 
     document_lines: broken lines that do not look like records. shared_lines: some line holds several values, or
-    some value several lines.
+    some value several lines. stopped: there are more rows than MOST_ROWS.
     """
 
     __slots__ = ("_counted", "_messages", "_multi", "_shapes", "_turns", "document_lines", "problems", "rows",
-                 "shared_lines")  # fmt: skip
+                 "shared_lines", "stopped")  # fmt: skip
 
-    def __init__(self, items: Iterable[Item]) -> None:
+    def __init__(self, items: Generator[Item]) -> None:
         rows = messages = turns = multi = counted = last = 0
         shapes: dict[str, int] = {}
         self.problems: list[Problem] = []
         self.document_lines = 0
         self.shared_lines = False
+        self.stopped = False
         for line, _, value, _, problem in items:
+            if rows >= MOST_ROWS:
+                self.stopped = True
+                items.close()
+                break
             rows += 1
             if line == last:
                 self.shared_lines = True

@@ -17,7 +17,7 @@ from epochlint.records.problem import Problem
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Generator
     from typing import Any
 
     from epochlint.records.opening import Reader
@@ -33,8 +33,17 @@ _OVERRUNS = 64
 """Broken lines whose error lies on a later line, after which lines are cut out before they are parsed: a hostile
 file could otherwise have each line read to the end."""
 
+_MOST_BROKEN = 10_000
+"""Lines that are no records after which a file that has no more others is given up."""
+_MOST_ON_LINE = 100_000
+"""Values on one line after which a file is given up."""
+_MOST_OTHERS = 100_000
+"""Elements of an array that are neither objects nor texts after which it is given up."""
+_SCALARS = frozenset((str, int, float, bool))
+
 _scan = make_scanner(JSONDecoder())  # type: ignore[arg-type]  # typeshed takes it for a class of its own
 _SPACE = re.compile(r"[ \t\r\n]*").match
+_COMMA = re.compile(r"[ \t\r\n]*,[ \t\r\n]*").match
 _SPACE_ON_LINE = re.compile(r"[ \t\r]*").match
 _ESCAPED_BYTE = re.compile("[\udc80-\udcff]").search
 
@@ -147,7 +156,7 @@ class JsonText:
         return Problem(self.line + lines, found.start() - start + 1, "not valid UTF-8")
 
 
-def items(text: JsonText, field: str | None = None) -> Iterator[Item]:
+def items(text: JsonText, field: str | None = None) -> Generator[Item]:
     """The rows of a JSON or JSON Lines file. Raises Unreadable where it breaks off or cannot be a table
     (after an item with the problem where there is a place for it)."""
     if field is not None:
@@ -163,40 +172,47 @@ def is_array(text: JsonText) -> bool:
     return text.skip_space() and text.text[text.position] == "[" and not _lists_on_lines(text)
 
 
-def lines(text: JsonText) -> Iterator[Item]:
+def lines(text: JsonText) -> Generator[Item]:
     """Values with white space between them, as a rule one on a line. A line that is no JSON is one broken row."""
     scan = _scan
-    overruns = 0
+    overruns = broken = 0
     small = text.ended and not text.cut and text.read <= SPREAD_LIMIT
     while True:
         held, position, line = text.text, text.position, text.line
         whole = len(held)
         if text.cut or not text.ended:  # the last line is not all there
             whole = held.rfind("\n") + 1 or held.rfind("\r") + 1
-        while position < whole:
-            end = held.find("\n", position, whole)
-            if end < 0:
-                end = whole
-            if overruns < _OVERRUNS:
-                try:
-                    value, stop = scan(held, position)
-                except (StopIteration, ValueError, RecursionError) as error:
-                    stop = -1
-                    overruns += not isinstance(error, StopIteration) and getattr(error, "pos", end + 1) > end
-                if (
-                    (stop == end or (stop + 1 == end and held[stop] == "\r"))
-                    and type(value) is dict
-                    and not text.invalid
-                ):
-                    yield (line, 1, value, stop - position, None)
-                    line += 1
-                    position = end + 1
-                    continue
-                overruns += stop > end
-            text.position, text.line, text.line_start = position, line, position
-            yield from _odd_line(text, end, whole, spread=small)
-            position, line = text.position, text.line
-        text.position, text.line, text.line_start = min(position, len(held)), line, min(position, len(held))
+        try:
+            while position < whole:
+                end = held.find("\n", position, whole)
+                if end < 0:
+                    end = whole
+                if overruns < _OVERRUNS:
+                    try:
+                        value, stop = scan(held, position)
+                    except (StopIteration, ValueError, RecursionError) as error:
+                        stop = -1
+                        overruns += not isinstance(error, StopIteration) and getattr(error, "pos", end + 1) > end
+                    if (
+                        (stop == end or (0 <= stop < end and not held[stop:end].strip(" \t\r")))
+                        and type(value) is dict
+                        and not (text.invalid and _ESCAPED_BYTE(held, position, stop))
+                    ):
+                        yield (line, 1, value, stop - position, None)
+                        line += 1
+                        position = end + 1
+                        continue
+                    overruns += stop > end
+                text.position, text.line, text.line_start = position, line, position
+                found = _odd_line(text, end, whole, spread=small)
+                position, line = text.position, text.line
+                yield from found
+                if found and (found[0][2] is BROKEN_PART or type(found[0][2]) in _SCALARS):
+                    broken += 1
+                    if broken > _MOST_BROKEN and broken * 2 > line:
+                        raise Unreadable("no JSON Lines")
+        finally:  # also where nobody asks for more
+            text.position, text.line, text.line_start = min(position, len(held)), line, min(position, len(held))
         if text.ended:
             return
         text.fill()
@@ -208,16 +224,26 @@ def _odd_line(text: JsonText, end: int, whole: int, *, spread: bool) -> list[Ite
     held = text.text
     found: list[Item] = []
     first = start = _behind_space(held, text.position, end)
+    if start >= end:  # blank, and so perhaps are the next ones
+        match = _SPACE(held, start, whole)
+        behind = match.end() if match else end
+        text.advance(behind if behind >= whole else max(end, held.rfind("\n", start, behind)) + 1)
+        return found
     text.position = start
+    piece, base = (held, 0) if spread else (held[start:end], start)  # no value may reach over the line
     while start < end:
         try:
-            value, stop = _value(held, start) if spread else _value_in(held, start, end)
+            value, stop = _value(piece, start - base)
+            stop += base
         except _BrokenValueError as error:
+            error.position += base
             found = [_broken_line(text, error, first, end)]
             break
         problem = text.not_utf8(start, stop) if text.invalid else None
-        if type(value) in (str, int, float, bool):
+        if type(value) in _SCALARS:
             problem = problem or Problem(text.line, text.column(), "the record is no object")
+        if len(found) > _MOST_ON_LINE:
+            raise Unreadable("too many values on a line")
         found.append((text.line, text.column(), value, stop - start, problem))
         text.advance(stop)
         if stop > end:
@@ -284,15 +310,6 @@ def _value(held: str, start: int) -> tuple[Any, int]:
     return value, stop
 
 
-def _value_in(held: str, start: int, end: int) -> tuple[Any, int]:
-    """The value at an index, which may not reach over another."""
-    try:
-        value, stop = _value(held[start:end], 0)
-    except _BrokenValueError as error:
-        raise _BrokenValueError(error.position + start, error.reason) from None
-    return value, stop + start
-
-
 def _with_long_numbers(held: str, start: int) -> tuple[Any, int]:
     """Again, with whole numbers as text: Python refuses to convert one of more than 4,300 digits."""
     try:
@@ -327,10 +344,11 @@ def _lists_on_lines(text: JsonText) -> bool:
     return type(value) is list and held[match.end() if match else stop :][:1] == "["
 
 
-def _array(text: JsonText, *, then_end: bool) -> Iterator[Item]:
+def _array(text: JsonText, *, then_end: bool) -> Generator[Item]:
     """The elements of the array that begins at the position."""
     text.advance(text.position + 1)
     wants_value = False
+    others = 0
     while True:
         if not text.skip_space():
             if text.cut:
@@ -343,6 +361,7 @@ def _array(text: JsonText, *, then_end: bool) -> Iterator[Item]:
             if then_end and text.skip_space() and not text.cut:
                 yield from _broken(text, text.position, "text after the array")
             return
+        yield from _plain_elements(text)
         start = text.position
         try:
             value, stop = _value(text.text, start)
@@ -357,13 +376,12 @@ def _array(text: JsonText, *, then_end: bool) -> Iterator[Item]:
         if stop == len(text.text) and not text.ended:
             text.fill()
             continue
-        yield (
-            text.line,
-            text.column(),
-            value,
-            stop - start,
-            text.not_utf8(start, stop) if text.invalid else None,
-        )
+        problem = text.not_utf8(start, stop) if text.invalid else None
+        yield (text.line, text.column(), value, stop - start, problem)
+        if type(value) is not dict and type(value) is not str:
+            others += 1
+            if others > _MOST_OTHERS:
+                raise Unreadable("an array of other things than records")
         text.advance(stop)
         if not text.skip_space():
             continue  # the next round says what is missing
@@ -374,7 +392,33 @@ def _array(text: JsonText, *, then_end: bool) -> Iterator[Item]:
             yield from _broken(text, text.position, "expecting a comma or the closing bracket")
 
 
-def _broken(text: JsonText, position: int, reason: str) -> Iterator[Item]:
+def _plain_elements(text: JsonText) -> Generator[Item]:
+    """The elements from the position on, as long as they are simply values with commas between them and all there.
+
+    Stops before the first that is not, with the position at it.
+    """
+    held, position, line, line_start = text.text, text.position, text.line, text.line_start
+    try:
+        while not text.invalid:
+            try:
+                value, stop = _scan(held, position)
+            except (StopIteration, ValueError, RecursionError):
+                break
+            match = _COMMA(held, stop) if type(value) is dict or type(value) is str else None
+            if match is None or match.end() == len(held) or held[match.end()] == "]":
+                break
+            yield (line, position - line_start + 1, value, stop - position, None)
+            behind = match.end()
+            lines = held.count("\n", position, behind)
+            if lines:
+                line += lines
+                line_start = held.rfind("\n", position, behind) + 1
+            position = behind
+    finally:  # also where nobody asks for more
+        text.position, text.line, text.line_start = position, line, line_start
+
+
+def _broken(text: JsonText, position: int, reason: str) -> Generator[Item]:
     """The last item of a document that is no JSON."""
     text.advance(min(position, len(text.text)))
     problem = Problem(text.line, text.column(), reason)
@@ -382,7 +426,7 @@ def _broken(text: JsonText, position: int, reason: str) -> Iterator[Item]:
     raise Unreadable(reason)
 
 
-def _field(text: JsonText, field: str) -> Iterator[Item]:
+def _field(text: JsonText, field: str) -> Generator[Item]:
     """The rows under one key of an object: a list of rows, or an object of columns."""
     while not text.ended:
         text.fill()  # the loader reads such a file whole, too; fill() refuses what is too long
@@ -410,7 +454,7 @@ def _field(text: JsonText, field: str) -> Iterator[Item]:
     raise Unreadable("no such key")
 
 
-def _columns(text: JsonText) -> Iterator[Item]:
+def _columns(text: JsonText) -> Generator[Item]:
     columns, _ = _value(text.text, text.position)
     if type(columns) is not dict or not columns or any(type(column) is not list for column in columns.values()):
         raise Unreadable("no table")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from epochlint.records.rows import iterate
+from epochlint.records.rows import Rows
 from epochlint.records.shapes import ASSISTANT_ROLES
 
 TYPE_CHECKING = False
@@ -116,23 +116,23 @@ def duplicates(path: str) -> Duplicates | None:
     signatures: set[int] = set()
     repeated: set[int] = set()
     rows = 0
-    for row in iterate(path):
+    reading = Rows(path)
+    for row in reading:
         if row.value is None:
             continue
         rows += 1
         number = _signature(row.value)
+        if rows > 3 * MOST_ROWS or len(signatures) > MOST_ROWS:
+            return Duplicates(rows, rows, (), False)
         if number in signatures:
             repeated.add(number)
-        elif len(signatures) < MOST_ROWS:
-            signatures.add(number)
-        else:
-            return Duplicates(rows, rows, (), False)
+        signatures.add(number)
     if not rows:
         return None
     seen: dict[bytes, int] = {}
     groups: dict[bytes, list[int]] = {}
     copies = 0
-    for row in iterate(path) if repeated else ():
+    for row in reading if repeated else ():
         key = digest(row.value) if row.value is not None and _signature(row.value) in repeated else None
         if key is None:
             continue
@@ -141,7 +141,7 @@ def duplicates(path: str) -> Duplicates | None:
             continue
         copies += 1
         _note(groups, key, seen[key], row.line)
-    return Duplicates(rows, rows - copies, tuple(map(tuple, groups.values())), True)
+    return Duplicates(rows, rows - copies, tuple(map(tuple, groups.values())), reading.complete)
 
 
 def leaks(train_paths: Iterable[str], validation_paths: Iterable[str]) -> Leaks | None:
@@ -154,7 +154,8 @@ def leaks(train_paths: Iterable[str], validation_paths: Iterable[str]) -> Leaks 
     signatures: set[int] = set()
     complete = True
     for path in validation_paths:
-        for row in iterate(path):
+        reading = Rows(path)
+        for row in reading:
             key = digest(row.value) if row.value is not None else None
             if key is None:
                 continue
@@ -165,15 +166,16 @@ def leaks(train_paths: Iterable[str], validation_paths: Iterable[str]) -> Leaks 
                 held[key] = (path, row.line)
                 signatures.add(_signature(row.value))
             else:
-                complete = False
                 break
+        complete = complete and reading.complete
     if not rows:
         return None
     first: list[Leak] = []
     leaked = 0
     read = False
     for path in train_paths:
-        for row in iterate(path):
+        reading = Rows(path)
+        for row in reading:
             read = True
             key = digest(row.value) if _signature(row.value) in signatures else None
             place = held.pop(key, None) if key is not None else None
@@ -181,6 +183,7 @@ def leaks(train_paths: Iterable[str], validation_paths: Iterable[str]) -> Leaks 
                 leaked += rows[key]
                 if len(first) < FIRST:
                     first.append(Leak(*place, path, row.line))
+        complete = complete and reading.complete
     return Leaks(leaked, sum(rows.values()), tuple(first), complete) if read else None
 
 
@@ -190,8 +193,8 @@ def same_prompt_different_answer(path: str) -> Disagreements | None:
     groups: dict[bytes, list[int]] = {}
     numbers: dict[bytes, int] = {}
     read = False
-    complete = True
-    for row in iterate(path):
+    rows = Rows(path)
+    for row in rows:
         parts = prompt_and_answer(row.value)
         if parts is None:
             continue
@@ -202,7 +205,6 @@ def same_prompt_different_answer(path: str) -> Disagreements | None:
         known = answers.get(prompt)
         if known is None:
             if len(answers) >= MOST_ROWS:
-                complete = False
                 break
             answers[prompt] = (answer, row.line)
         elif known[0] != answer:
@@ -210,7 +212,7 @@ def same_prompt_different_answer(path: str) -> Disagreements | None:
             _note(groups, prompt, known[1], row.line)
     if not read:
         return None
-    return Disagreements(len(numbers), sum(numbers.values()), tuple(map(tuple, groups.values())), complete)
+    return Disagreements(len(numbers), sum(numbers.values()), tuple(map(tuple, groups.values())), rows.complete)
 
 
 def prompt_and_answer(value: object) -> tuple[object, object] | None:

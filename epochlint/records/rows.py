@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from epochlint.records import json_stream
-from epochlint.records.counting import format_of, sniff
+from epochlint.records.counting import MAX_BYTES, MOST_ROWS, format_of, sniff
+from epochlint.records.json_stream import BROKEN, BROKEN_PART, JsonText
 from epochlint.records.opening import DataFile, Unreadable
 from epochlint.records.problem import Problem
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
     from typing import Any
 
     from epochlint.records.json_stream import Item
+    from epochlint.records.tables import TextLines
 
 
 class Row:
@@ -36,28 +38,50 @@ class Row:
         return f"Row({self.line}:{self.column} {self.value!r})"
 
 
-def iterate(path: str, *, max_bytes: int | None = None, field: str | None = None) -> Iterator[Row]:
+def iterate(path: str, *, max_bytes: int | None = MAX_BYTES, field: str | None = None) -> Iterator[Row]:
     """The records of a JSON Lines, JSON, CSV, TSV or text file, in order and in constant memory.
 
     Yields nothing for what cannot be read so (Parquet, Arrow, missing, packed in an unknown way), and stops where a
-    file breaks off. max_bytes: stop there. Raises nothing.
+    file breaks off. max_bytes: stop there, too, or after MOST_ROWS records. Raises nothing.
     """
-    try:
-        with DataFile(path) as file:
-            broken = (json_stream.BROKEN, json_stream.BROKEN_PART)
-            for line, column, value, length, problem in _items(path, file, max_bytes, field):
-                yield Row(line, column, None if value in broken else value, length, problem)
-    except (Unreadable, OSError, MemoryError):
-        return
+    return iter(Rows(path, max_bytes, field))
 
 
-def _items(path: str, file: DataFile, max_bytes: int | None, field: str | None) -> Iterable[Item]:
-    kind = format_of(path) or sniff(file)
-    if kind == "json":
-        return json_stream.items(json_stream.JsonText(file, max_bytes), field)
-    if kind in ("csv", "tsv", "text"):
-        from epochlint.records.tables import TextLines, csv_items, text_items
+class Rows:
+    """What `iterate` runs over. Afterwards `complete` tells whether it got to the end of the file."""
 
-        lines = TextLines(file, max_bytes)
-        return text_items(lines) if kind == "text" else csv_items(lines, "\t" if kind == "tsv" else ",")
-    return ()
+    __slots__ = ("_field", "_max_bytes", "complete", "path")
+
+    def __init__(self, path: str, max_bytes: int | None = MAX_BYTES, field: str | None = None) -> None:
+        self.path = path
+        self.complete = False
+        self._max_bytes = max_bytes
+        self._field = field
+
+    def __iter__(self) -> Iterator[Row]:
+        self.complete = False
+        try:
+            with DataFile(self.path) as file:
+                kind = format_of(self.path) or sniff(file)
+                source: JsonText | TextLines
+                items: Iterator[Item]
+                if kind == "json":
+                    source = JsonText(file, self._max_bytes)
+                    items = json_stream.items(source, self._field)
+                elif kind in ("csv", "tsv", "text"):
+                    from epochlint.records import tables
+
+                    source = tables.TextLines(file, self._max_bytes)
+                    separator = "\t" if kind == "tsv" else ","
+                    items = tables.text_items(source) if kind == "text" else tables.csv_items(source, separator)
+                else:
+                    return
+                for number, (line, column, value, length, problem) in enumerate(items, 1):
+                    if number > MOST_ROWS:
+                        return
+                    if problem is not None and (value is BROKEN or value is BROKEN_PART):
+                        value = None
+                    yield Row(line, column, value, length, problem)
+                self.complete = not source.cut
+        except (Unreadable, OSError, MemoryError):
+            return

@@ -10,12 +10,12 @@ from epochlint.records.opening import BLOCK, Unreadable
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import Any
 
+    from epochlint.records.json_stream import Item
     from epochlint.records.opening import Reader
 
-_BIGGEST_FIELD = 16 << 20
-"""Characters of one CSV field; a quote that is never closed would otherwise swallow the file."""
+_BIGGEST_LINE = 8 << 20
+"""Characters of a line of a table, and of one CSV field (a quote that is never closed would swallow the file)."""
 
 _END = "\x00end of the file\x00"
 
@@ -36,12 +36,11 @@ class TextLines:
         self.left = 0
         self.cut = False
 
-    def blocks(self) -> Iterator[str]:
-        """Whole lines, as many as a block holds."""
+    def pieces(self) -> Iterator[str]:
+        """The text, cut anywhere."""
         from codecs import getincrementaldecoder
 
         decoder = getincrementaldecoder("utf-8")("strict")
-        kept = ""
         ended = False
         while not ended:
             size = BLOCK if self._limit is None else min(BLOCK, self._limit - self.read)
@@ -52,16 +51,20 @@ class TextLines:
             elif not data:
                 ended = True
             try:
-                kept += decoder.decode(data, ended and not self.cut)
+                yield decoder.decode(data, ended and not self.cut)
             except UnicodeDecodeError:
                 raise Unreadable("not valid UTF-8") from None
-            if ended and not self.cut:
-                break
+
+    def blocks(self) -> Iterator[str]:
+        """Whole lines, as many as a block holds."""
+        kept = ""
+        for piece in self.pieces():
+            kept += piece
             end = kept.rfind("\n") + 1
-            if not end and len(kept) > _BIGGEST_FIELD:  # old Macintosh line ends; a CR at the end may be half of CRLF
+            if not end and len(kept) > _BIGGEST_LINE:  # old Macintosh line ends; a CR at the end may be half of CRLF
                 end = kept.rfind("\r", 0, len(kept) - 1) + 1
-                if not end and len(kept) > 4 * _BIGGEST_FIELD:
-                    raise Unreadable("a line of more than 64 million characters")
+                if not end:
+                    raise Unreadable("a line of more than 8 million characters")
             if end:
                 yield kept[:end]
                 kept = kept[end:]
@@ -81,15 +84,18 @@ def text_rows(lines: TextLines) -> int:
     """Lines, blank ones too: each is a record to the text loader."""
     rows = 0
     last = "\n"
-    for block in lines.blocks():
-        rows += block.count("\n")
-        if "\r" in block:
-            rows += block.count("\r") - block.count("\r\n")
-        last = block[-1]
-    return rows + (last not in "\r\n")
+    for piece in lines.pieces():
+        if not piece:
+            continue
+        rows += piece.count("\n")
+        if "\r" in piece or last == "\r":
+            # a CRLF ends one line, also where it is cut
+            rows += piece.count("\r") - piece.count("\r\n") - (last == "\r" and piece[0] == "\n")
+        last = piece[-1]
+    return rows + (last not in "\r\n" and not lines.cut)
 
 
-def text_items(lines: TextLines) -> Iterator[tuple[int, int, Any, int, None]]:
+def text_items(lines: TextLines) -> Iterator[Item]:
     """Line, column, record, length and no problem of each line."""
     for number, line in enumerate(lines, 1):
         row = line.rstrip("\r\n") if line.endswith(("\r\n", "\n", "\r")) else line
@@ -124,7 +130,7 @@ def csv_rows(lines: TextLines, separator: str) -> Iterator[tuple[int, list[str]]
     closed = False
     begin = 1
     limit = csv.field_size_limit()
-    csv.field_size_limit(max(limit, _BIGGEST_FIELD))
+    csv.field_size_limit(max(limit, _BIGGEST_LINE))
     try:
         for row in csv.reader(numbered(), delimiter=separator):
             first, begin = begin, number + 1
@@ -149,7 +155,7 @@ def csv_rows(lines: TextLines, separator: str) -> Iterator[tuple[int, list[str]]
         raise Unreadable("no header")
 
 
-def csv_items(lines: TextLines, separator: str) -> Iterator[tuple[int, int, Any, int, None]]:
+def csv_items(lines: TextLines, separator: str) -> Iterator[Item]:
     """Line, column, record (texts by column name), length and no problem of each row below the header."""
     header: list[str] | None = None
     for number, row in csv_rows(lines, separator):

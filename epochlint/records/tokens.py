@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from epochlint.records.rows import iterate
+from epochlint.records.counting import MAX_BYTES
+from epochlint.records.rows import Rows
 from epochlint.records.shapes import messages_of
 
 CHARACTERS_PER_TOKEN = (2.0, 6.0)
@@ -17,16 +18,17 @@ MESSAGE_OVERHEAD = (0, 12)
 _DEEPEST = 200
 
 
-def token_estimate(path: str, *, max_bytes: int | None = None) -> tuple[int, int] | None:
-    """Fewest and most tokens of all records of a file, with what a chat template adds; None where there are none."""
-    low = high = 0
-    read = False
-    for row in iterate(path, max_bytes=max_bytes):
-        read = True
+def token_estimate(path: str, *, max_bytes: int | None = MAX_BYTES) -> tuple[int, int] | None:
+    """Fewest and most tokens of all records of a file, with what a chat template adds; None where there are no records
+    or the file could not be read to its end."""
+    low = high = number = 0
+    rows = Rows(path, max_bytes)
+    for row in rows:
+        number += 1
         fewest, most = record_tokens(row.value)
         low += fewest
         high += most
-    return (low, high) if read else None
+    return (low, high) if number and rows.complete else None
 
 
 def record_tokens(value: object) -> tuple[int, int]:
