@@ -16,8 +16,8 @@ import warnings
 from typing import Any
 
 import recording
+import tiny
 
-WORDS = 50
 SHOWN = (
     "learning_rate",
     "max_length",
@@ -133,7 +133,7 @@ def rows(spec: dict[str, Any]) -> list[dict[str, Any]]:
     rng = random.Random(7)
 
     def words(count: int) -> str:
-        return " ".join(f"w{rng.randrange(WORDS)}" for _ in range(count))
+        return " ".join(f"w{rng.randrange(tiny.WORDS)}" for _ in range(count))
 
     def row(size: int, number: int) -> dict[str, Any]:
         if spec["form"] == "text":
@@ -149,41 +149,6 @@ def rows(spec: dict[str, Any]) -> list[dict[str, Any]]:
 
     sizes = [size for size, count in spec["lengths"] for _ in range(count)]
     return [row(size, number) for number, size in enumerate(sizes)]
-
-
-def tokenizer() -> Any:
-    """One token a word, and a chat template that marks what the assistant says."""
-    from tokenizers import Tokenizer, models, pre_tokenizers
-    from transformers import PreTrainedTokenizerFast
-
-    names = ["<pad>", "<eos>", "<unk>", "user", "assistant", *(f"w{i}" for i in range(WORDS))]
-    inner = Tokenizer(models.WordLevel({name: i for i, name in enumerate(names)}, unk_token="<unk>"))
-    inner.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
-    made = PreTrainedTokenizerFast(
-        tokenizer_object=inner, pad_token="<pad>", eos_token="<eos>", unk_token="<unk>", model_max_length=4096
-    )
-    made.chat_template = (
-        "{% for m in messages %}{{ m['role'] }} {% if m['role'] == 'assistant' %}"
-        "{% generation %}{{ m['content'] }} <eos>{% endgeneration %}"
-        "{% else %}{{ m['content'] }}{% endif %} {% endfor %}{% if add_generation_prompt %}assistant {% endif %}"
-    )
-    return made
-
-
-def model(folder: str, rewards: bool = False) -> Any:
-    """A random Llama, also saved in the folder: RLOO loads its reference model from where the model came from."""
-    import transformers
-
-    config = transformers.LlamaConfig(
-        vocab_size=64, hidden_size=16, intermediate_size=16, num_hidden_layers=1, num_attention_heads=2,
-        num_key_value_heads=2,
-        max_position_embeddings=4096, pad_token_id=0, eos_token_id=1, bos_token_id=1,
-        **({"num_labels": 1} if rewards else {}),
-    )  # fmt: skip
-    made = (transformers.LlamaForSequenceClassification if rewards else transformers.LlamaForCausalLM)(config)
-    made.save_pretrained(folder)
-    made.config._name_or_path = folder
-    return made
 
 
 def classes(kind: str) -> tuple[Any, Any]:
@@ -231,10 +196,14 @@ def train(spec: dict[str, Any]) -> dict[str, Any]:
         if kind in ("grpo", "rloo"):
             more["reward_funcs"] = lambda completions, **rest: [float(len(text) % 3) for text in completions]
         if kind in ("dpo", "kto"):
-            more["ref_model"] = model(folder)
+            more["ref_model"] = tiny.model(folder)
         data = Dataset.from_list(rows(spec))
         trainer = trainer_class(
-            model(folder, kind == "reward"), args=settings, train_dataset=data, processing_class=tokenizer(), **more
+            tiny.model(folder, kind == "reward"),
+            args=settings,
+            train_dataset=data,
+            processing_class=tiny.tokenizer(),
+            **more,
         )
         trainer.remove_callback(transformers.PrinterCallback)
         out: dict[str, Any] = {}
