@@ -142,6 +142,23 @@ def times(per_device: Known, accumulation: Known, workers: int | None) -> Known:
     return between(low, high)
 
 
+def by_global_batch(get: Get, workers: int | None) -> Batch:
+    """The trainer takes the batch of one step over all workers (`global_batch`) and shares it out.
+
+    With a micro-batch (`per_device_batch`) the accumulation is what is left; where it does not come out whole, the
+    accumulation stays unknown (such a batch has a rule of its own).
+    """
+    whole, micro = get("global_batch"), get("per_device_batch")
+    effective = Known(whole.value, DERIVED, key_span=whole.key_span) if whole.number is not None else whole
+    w, m = whole.number, micro.number
+    accumulation = UNKNOWN
+    if w is not None and m and workers and w % (m * workers) == 0:
+        accumulation = Known(int(w // (m * workers)), DERIVED, formula=("{} / ({} x {})", (w, m, workers)))
+    elif w is not None and micro.exact and m is None and workers and w % workers == 0:
+        micro, accumulation = Known(int(w // workers), DERIVED, formula=("{} / {}", (w, workers))), Known(1, DERIVED)
+    return Batch(micro if micro.exact and micro.value is not None else UNKNOWN, accumulation, effective)
+
+
 # Records ----------------------------------------------------------------------------------------------------------
 
 

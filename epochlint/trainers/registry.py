@@ -47,6 +47,10 @@ class Entry:
 
 TRAINERS: tuple[Entry, ...] = (
     Entry("torchtune", r"_component_|\btune run\b"),
+    Entry("llm_foundry", r"max_duration"),
+    Entry("nemo_automodel", r"step_scheduler"),
+    Entry("mistral_finetune", r"model_id_or_path"),
+    Entry("instructlab", r"effective_batch_size|instructlab|training_hub", ("instructlab", "training_hub")),
     Entry("litgpt", r"micro_batch_size|\blitgpt\b"),
     Entry("mlx_lm", r"\biters\b|mlx_lm|mlx-lm"),
     Entry("accelerate", r"distributed_type|compute_environment", companion=True),
