@@ -49,20 +49,23 @@ TRL = frozenset({
 # A mapping with one of these is another format, even where it holds arguments: its own reader, or none, takes it.
 _FOREIGN = frozenset({
     "finetuning_type", "_component_", "zero_optimization", "train_micro_batch_size_per_gpu",
-    "distributed_type", "micro_batch_size", "training_data_path", "apiVersion", "architectures", "model_type",
+    "distributed_type", "micro_batch_size", "training_data_path", "apiVersion", "architectures",
     "peft_type", "log_history", "global_step", "tuner_type", "train_type", "rlhf_type", "split_dataset_ratio",
-    "effective_batch_size", "recipes",
+    "effective_batch_size", "recipes", "jobs", "TrainingJobName", "AlgorithmSpecification",
 })  # fmt: skip
 
 # Signs of a record of a run that is over.
 _RECORD = frozenset({
     "log_history", "train_runtime", "train_loss", "train_samples_per_second", "train_steps_per_second",
-    "eval_runtime", "total_flos", "final_loss", "metrics", "results", "_wandb", "wandb_version",
+    "eval_runtime", "total_flos", "final_loss", "_wandb", "wandb_version",
     "training_time", "finished_at", "completed_at", "started_at", "ended_at", "start_time", "end_time",
-    "duration_seconds", "elapsed_seconds", "run_id", "git_commit", "environment_info", "package_versions",
+    "duration_seconds", "elapsed_seconds", "git_commit", "environment_info", "package_versions",
     "library_versions", "train_metrics", "eval_metrics", "best_metric", "best_model_checkpoint",
-    "test_results", "artifacts_sha256", "manifest_version", "object", "status",
+    "test_results", "artifacts_sha256", "manifest_version",
 })  # fmt: skip
+
+# These hold values in a record, and a list of names at most in a config.
+_VALUES = ("metrics", "results")
 
 _DEPTH = 3
 _SECTIONS = 200
@@ -75,6 +78,8 @@ def holds_arguments(mapping: Mapping) -> bool:
         known = sum(1 for key in keys if key in CORE or key in SHARED)
         return known >= 3 and _plain(mapping)
     known = sum(1 for key in keys if key in SHARED)
+    if "model_name_or_path" in keys and "dataset_name" in keys and "learning_rate" in keys:
+        return known >= 2 and _plain(mapping)
     return known >= 6 and _plain(mapping) and ("lr_scheduler_type" in keys or "save_total_limit" in keys)
 
 
@@ -88,7 +93,7 @@ def is_foreign(root: Mapping) -> bool:
     keys = root.last
     if not _FOREIGN.isdisjoint(keys) or ("stage" in keys and "template" in keys):
         return True
-    return any(key in keys for key in _RECORD)
+    return not _RECORD.isdisjoint(keys) or any(isinstance(root.get(key), Mapping) for key in _VALUES)
 
 
 def argument_mappings(document: Document) -> Iterator[Mapping]:

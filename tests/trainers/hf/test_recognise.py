@@ -36,6 +36,16 @@ def test_a_section_whatever_it_is_called(section: str) -> None:
     assert [mapping.get("output_dir") is not None for mapping in found] == [True]
 
 
+def test_trls_command_needs_few_keys() -> None:
+    text = "model_name_or_path: Qwen/Qwen2.5-0.5B\ndataset_name: acme/chat\nlearning_rate: 0.0001\nreport_to: none\n"
+    assert len(trl.recognise(yaml(text))) == 1
+    assert trl.recognise(yaml(text.replace("learning_rate", "temperature"))) == []
+
+
+def test_a_name_for_the_run_or_its_metrics_is_no_record() -> None:
+    assert len(hf_args.recognise(yaml(ARGUMENTS + "run_id: first\nmetrics: [accuracy]\n"))) == 1
+
+
 def test_two_stages_are_two() -> None:
     document = yaml(f"stage1:\n{indented(ARGUMENTS)}stage2:\n{indented(ARGUMENTS)}")
     assert len(hf_args.recognise(document)) == 2
@@ -53,7 +63,8 @@ def test_toml_and_json() -> None:
         ARGUMENTS + "train_loss: 0.3\n",
         ARGUMENTS + "log_history: []\n",
         f"config:\n{indented(ARGUMENTS)}metrics:\n  eval_loss: 0.4\n",
-        f"run_id: 17\nconfig:\n{indented(ARGUMENTS)}",
+        f"finished_at: 2026-01-01\nconfig:\n{indented(ARGUMENTS)}",
+        f"jobs:\n  train:\n{indented(ARGUMENTS, 4)}",
         # a sweep and a log wrap each value
         "per_device_train_batch_size: {value: 8}\nnum_train_epochs: {value: 3}\nlearning_rate: {value: 1}\n",
         # other trainers and companions

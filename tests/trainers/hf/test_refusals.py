@@ -37,8 +37,10 @@ def test_nothing_to_say() -> None:
         ('"lr_scheduler_type": "cosine_with_min_lr"', "min_lr"),
         ('"lr_scheduler_type": "warmup_stable_decay"', "num_decay_steps"),
         (
-            ('"gradient_accumulation_steps": 2,'
-            ' "accelerator_config": {"gradient_accumulation_kwargs": {"num_steps": 4}}'),
+            (
+                '"gradient_accumulation_steps": 2,'
+                ' "accelerator_config": {"gradient_accumulation_kwargs": {"num_steps": 4}}'
+            ),
             "both set",
         ),
     ],
