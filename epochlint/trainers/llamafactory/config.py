@@ -11,7 +11,6 @@ import os
 from epochlint.documents.scalars import boolean, number
 from epochlint.run.counting import Counting
 from epochlint.run.known import DEFAULT, UNKNOWN, WRITTEN, Known, between
-from epochlint.run.versions import VersionRange, specified
 from epochlint.trainers import tables
 from epochlint.trainers.hf import keys, refusals
 from epochlint.trainers.hf.counting import after_split
@@ -19,19 +18,20 @@ from epochlint.trainers.hf.loading import copied
 from epochlint.trainers.hf.reader import Hf
 from epochlint.trainers.llamafactory import data as datasets
 from epochlint.trainers.llamafactory.recognition import claims, is_v1, recognise
+from epochlint.trainers.on_hf import own_keys, require_transformers, told_by_keys
 from epochlint.trainers.settings import MISSING, Loader, text_of
-from epochlint.trainers.trainer import Layer, Reading
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from epochlint.documents.document import Entry
     from epochlint.run.counting import Get
     from epochlint.run.run import Era, Run
+    from epochlint.trainers.trainer import Reading
 
 LABEL = "llamafactory"
 LOADER = Loader("OmegaConf", converts_text=True)
 
-_NEWEST = VersionRange(None, "5.6.0")  # no release takes a newer transformers
+_NEWEST = "<=5.6.0"  # transformers, as 0.9.5 asks for it; older releases stay below
 
 _STAGES = {"pt": "pretrain", "sft": "sft", "rm": "reward", "ppo": "ppo", "dpo": "dpo", "kto": "kto"}
 _LOSSES = {"ipo": "ipo", "orpo": "orpo", "simpo": "simpo"}
@@ -52,14 +52,13 @@ class _Reader:
     __slots__ = ("hf", "stage")
 
     def __init__(self, reading: Reading) -> None:
-        _narrow(reading)
+        require_transformers(reading, "llamafactory", _NEWEST)
         table = tables.load("llamafactory", "config")
         reading = copied(reading, reading.layers)
         reading.via = "OmegaConf"
         self.hf = hf = Hf(reading, LABEL, table, (), LOADER)
-        # `overwrite_output_dir` is its own since transformers dropped it: such keys tell nothing of transformers.
-        own = frozenset(entry.key for entry, _ in hf.reading.entries() if table.own(entry.key))
-        hf.within = keys.told_by_keys(_without(hf.reading, own), table)
+        own = own_keys(hf, table)
+        hf.within = told_by_keys(hf, table, own)
         self.stage = text_of(reading.node("stage")) or ("" if "stage" in reading else "sft")
         hf.consumer = keys.Consumer(
             "LLaMA-Factory", (table,), own | self._forks(table), complete=not self._lenient(), rejects=True
@@ -203,24 +202,6 @@ def _records(rows: Known, get: Get) -> Known:
     if get("packing").value is True:
         return between(1 if rows.low else 0, rows.high, basis=rows.basis)
     return rows
-
-
-def _narrow(reading: Reading) -> None:
-    """The versions of transformers that LLaMA-Factory's own requirement leaves."""
-    own = reading.versions.of("llamafactory")
-    needs = tables.required_version("llamafactory", "transformers", own.low) if own.pinned and own.low else None
-    reading.versions.add("transformers", specified(needs) if needs else _NEWEST)
-
-
-def _without(reading: Reading, own: frozenset[str]) -> Reading:
-    """The reading without some keys."""
-    from epochlint.documents.document import Mapping
-
-    layers = []
-    for layer in reading.layers:
-        entries = [entry for entry in layer.mapping.entries if entry.key not in own]
-        layers.append(Layer(Mapping(layer.mapping.span, entries), layer.origin))
-    return copied(reading, layers)
 
 
 def _words(folder: str, wanted: set[str]) -> set[str]:

@@ -1,0 +1,429 @@
+"""ms-swift: `swift sft`, `swift pt`, `swift rlhf`, with flags or one YAML or JSON file.
+
+Read in ms-swift 4.6.0: `trainers/arguments.py` (defaults; the accumulation that nobody wrote is
+max(1, ceil(16 / batch / processes))), `arguments/sft_args.py`, `dataset/dataset_meta.py` (`#N` samples with repetition,
+the split takes at least one row), `dataloader/shard.py` (each worker gets floor(N / workers) rows), `cli/main.py` (a
+file becomes flags, so numbers that load as text are converted). Defaults by version: data/ms-swift.json.
+"""
+
+from __future__ import annotations
+
+from math import ceil
+
+from epochlint.documents.document import Mapping, Scalar, Sequence
+from epochlint.documents.scalars import number
+from epochlint.run.counting import Batch, Counting, Shape, Steps, by_loader, times
+from epochlint.run.known import DEFAULT, DERIVED, UNKNOWN, WRITTEN, Known, between
+from epochlint.run.run import DataSource
+from epochlint.trainers import tables
+from epochlint.trainers.hf import keys, refusals
+from epochlint.trainers.hf.loading import copied
+from epochlint.trainers.hf.reader import Hf
+from epochlint.trainers.on_hf import own_keys, require_transformers, told_by_keys
+from epochlint.trainers.settings import MISSING, Loader, text_of
+from epochlint.trainers.trainer import Layer
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from epochlint.documents.document import Document
+    from epochlint.run.counting import Get
+    from epochlint.run.run import Era, Run
+    from epochlint.source import Span
+    from epochlint.trainers.hf.eras import Segment
+    from epochlint.trainers.trainer import Reading
+
+LABEL = "ms-swift"
+CALLS: frozenset[str] = frozenset()
+LOADER = Loader("ms-swift", converts_text=True)
+_NEWEST = "<5.20"  # transformers, as 4.6.0 asks for it
+_BOTH_WARMUPS_REFUSED = "4.6"
+
+_OWN = frozenset({
+    "tuner_type", "train_type", "sft_type", "rlhf_type", "split_dataset_ratio", "torch_dtype", "loss_scale",
+    "model_author", "model_name", "dataset_num_proc", "load_from_cache_file", "truncation_strategy", "reward_funcs",
+    "custom_train_dataset_path", "model_id_or_path", "freeze_vit", "packing_length", "device_groups",
+})  # fmt: skip
+_TRAINS = frozenset({
+    "num_train_epochs", "max_steps", "per_device_train_batch_size", "learning_rate", "gradient_accumulation_steps",
+    "micro_batch_size", "global_batch_size", "lr", "max_epochs", "train_iters", "rlhf_type",
+})  # fmt: skip
+_ELSE = frozenset({"sampler_type", "sampler_engine", "infer_backend", "num_return_sequences"})
+
+_METHODS = {
+    "dpo": "dpo", "orpo": "orpo", "simpo": "simpo", "kto": "kto", "cpo": "cpo", "rm": "reward", "ppo": "ppo",
+    "grpo": "grpo", "gkd": "other",
+}  # fmt: skip
+_TUNINGS = {"full": "full", "lora": "lora", "longlora": "lora", "lorap": "lora", "qlora": "qlora"}
+
+
+def recognise(document: Document) -> list[Mapping]:
+    """A mapping with a model and data, keys that only ms-swift has, and something that trains."""
+    found = []
+    for mapping in document.mappings():
+        names = mapping.last.keys()
+        if "model" not in names and "model_type" not in names and "model_id_or_path" not in names:
+            continue
+        own = len(_OWN & names)
+        certain = bool({"tuner_type", "split_dataset_ratio", "rlhf_type", "sft_type"} & names) and own >= 2
+        data = "dataset" in names or "cached_dataset" in names or "custom_train_dataset_path" in names
+        if certain and data and _TRAINS & names and not _ELSE & names:
+            found.append(mapping)
+    return found
+
+
+def claims(program: tuple[str, ...], arguments: Mapping) -> bool:
+    """`swift sft`, and the scripts and modules behind it."""
+    if program[:2] == ("cli", "swift"):
+        return program[2:3] in (("sft",), ("pt",), ("rlhf",))
+    if program[0] == "module" and len(program) > 1:
+        return program[1] in ("swift.cli.sft", "swift.cli.pt", "swift.cli.rlhf")
+    name = program[1].replace("\\", "/") if len(program) > 1 else ""
+    return program[0] == "script" and name.endswith(("swift/cli/sft.py", "swift/cli/pt.py", "swift/cli/rlhf.py"))
+
+
+def read(reading: Reading) -> Run:
+    return _Reader(reading).read()
+
+
+class _Reader:
+    """One start of ms-swift on its way to a run. `kind`: "sft", "pt", "rlhf"."""
+
+    __slots__ = ("hf", "kind", "megatron", "table", "versions")
+
+    def __init__(self, reading: Reading) -> None:
+        require_transformers(reading, "ms-swift", _NEWEST)
+        self.kind = _kind(reading)
+        self.table = table = tables.load("ms-swift", self.kind)
+        self.versions = reading.versions.of("ms-swift")
+        reading = copied(reading, [_without_environment(layer) for layer in reading.layers])
+        reading.via = "argparse"
+        self.hf = hf = Hf(reading, LABEL, table, (), LOADER)
+        own = own_keys(hf, table)
+        hf.within = told_by_keys(hf, table, own)
+        self.megatron = any(key in hf.reading for key in ("micro_batch_size", "global_batch_size", "train_iters"))
+        # Ray's keys and Megatron's arguments are another parser's.
+        complete = not self.megatron and not any(key in hf.reading for key in ("use_ray", "ignore_args_error"))
+        hf.consumer = keys.Consumer("ms-swift", (table,), own, complete=complete, rejects=True)
+
+    def _default(self, key: str, fallback: object = MISSING) -> object:
+        """A default where every possible version has the same."""
+        low, high = self.versions.low, self.versions.high or self.versions.below
+        found = self.table.defaults(key, low if low is not None else "3.6", high)
+        return found[0] if len(found) == 1 else fallback
+
+    def read(self) -> Run:
+        hf = self.hf
+        self._method()
+        if self.megatron:
+            return self._megatron()
+        usual = {
+            "per_device_batch": 1,
+            "per_device_eval_batch": 1,
+            "accumulation": MISSING,
+            "epochs": self._default("num_train_epochs"),
+            "learning_rate": self._rate(),
+            "weight_decay": 0.1,
+            "scheduler": "cosine",
+            "logging_steps": 5,
+            "eval_strategy": MISSING,
+        }
+        hf.take_common(defaults=usual)
+        self._accumulation()
+        self._cadence()
+        self._data()
+        self._rest()
+        hf.check(metrics=None)
+        self._warmups()
+        refusals.early_stopping(hf.run)
+        return hf.finish(self._eras())
+
+    def _megatron(self) -> Run:
+        """Megatron's arguments in ms-swift's file: the batch is global, and its own loop counts."""
+        hf = self.hf
+        hf.taker.whole("per_device_batch", "micro_batch_size", default=1)
+        hf.taker.whole("global_batch", "global_batch_size", default=16)
+        hf.taker.number("epochs", "num_train_epochs", "max_epochs", default=MISSING)
+        hf.taker.whole("max_steps", "train_iters", default=None)
+        hf.taker.number("learning_rate", "lr", "learning_rate", default=MISSING)
+        hf.taker.number("warmup_ratio", "lr_warmup_fraction", default=MISSING)
+        found = hf.eras(lambda counting, segment: Counting(None, None, _global_batch))
+        return hf.finish(found[-1:])
+
+    # Settings -----------------------------------------------------------------------------------------------------
+
+    def _method(self) -> None:
+        hf = self.hf
+        method = {"sft": "sft", "pt": "pretrain", "rlhf": None}[self.kind]
+        entry = hf.entry("rlhf_type")
+        if self.kind == "rlhf":
+            method = _METHODS.get(text_of(entry.value) or "") if entry is not None else "dpo"
+        place = entry.key_span if entry is not None else None
+        hf.taker.derive("method", Known(method, WRITTEN, key_span=place) if method is not None else UNKNOWN)
+        kind = next((one for key in ("tuner_type", "train_type", "sft_type") if (one := hf.entry(key))), None)
+        word = text_of(kind.value) if kind is not None else "lora"
+        tuning = _TUNINGS.get(word or "", "other") if word is not None else None
+        quantized = hf.entry("quant_bits") is not None or hf.entry("quantization_bit") is not None
+        if tuning == "lora" and quantized:
+            tuning = "qlora"
+        if kind is None and hf.reading.open_ended:
+            tuning = None
+        place = kind.key_span if kind is not None else None
+        origin = WRITTEN if kind is not None else DEFAULT
+        hf.taker.derive("tuning", Known(tuning, origin, key_span=place) if tuning is not None else UNKNOWN)
+
+    def _rate(self) -> object:
+        tuning = self.hf.setting("tuning")
+        if not tuning.exact:
+            return MISSING
+        return 1e-5 if tuning.value == "full" else 1e-4
+
+    def _accumulation(self) -> None:
+        """Left to the counting where nobody wrote it: it depends on the number of processes."""
+        hf = self.hf
+        default = self._default("gradient_accumulation_steps", UNKNOWN)
+        if hf.entry("gradient_accumulation_steps") is None:
+            known = Known(None, DEFAULT) if default is None else UNKNOWN
+            if isinstance(default, int):
+                known = Known(default, DEFAULT)
+            hf.run.settings["accumulation"] = known if not hf.reading.open_ended else UNKNOWN
+
+    def _cadence(self) -> None:
+        """Evaluation goes as saving does, unless it is written."""
+        settings = self.hf.run.settings
+        if "eval_strategy" not in settings:
+            saving = settings["save_strategy"]
+            settings["eval_strategy"] = Known(saving.value, DEFAULT, exact=saving.exact)
+        if self.hf.entry("eval_steps") is None:
+            every = settings["save_steps"]
+            settings["eval_steps"] = Known(every.value, DEFAULT, exact=every.exact)
+
+    def _rest(self) -> None:
+        taker, hf = self.hf.taker, self.hf
+        taker.number("stop_epochs", "max_epochs", default=MISSING)
+        taker.whole("early_stopping_patience", "early_stop_interval", default=MISSING)
+        taker.whole("lora_rank", "lora_rank", default=MISSING)
+        taker.whole("sequence_length", "max_length", default=MISSING)
+        taker.word("model", "model", "model_id_or_path", default=MISSING)
+        taker.number("beta", "beta", default=MISSING)
+        taker.whole("num_generations", "num_generations", default=MISSING)
+        count = hf.setting("num_generations")
+        if hf.setting("method").value == "grpo" and count.number is not None and count.number < 2 and count.key_span:
+            reason = f"GRPO needs at least 2 completions of each prompt, not {count.number:g}"
+            taker.observe("too_few_generations", count.key_span, reason=reason)
+        product, place = 1, None
+        for key in ("sequence_parallel_size", "deepspeed_autotp_size"):
+            entry = hf.entry(key)
+            size = number(entry.value) if entry is not None else None
+            if entry is not None and size is not None and size > 1:
+                product *= int(size)
+                place = entry.key_span
+        if place is not None:
+            taker.derive("parallel", Known(product, WRITTEN, key_span=place))
+
+    def _warmups(self) -> None:
+        """Both warmups at once are refused from 4.6 on, and a ratio of 1 or more."""
+        run = self.hf.run
+        steps, ratio = self.hf.setting("warmup_steps"), self.hf.setting("warmup_ratio")
+        newer = self.versions.at_least(_BOTH_WARMUPS_REFUSED)
+        where: dict[str, object] = {"package": "ms-swift", "since": _BOTH_WARMUPS_REFUSED}
+        if newer is True:
+            run.observations[:] = [one for one in run.observations if one.name not in ("two_warmups", "warmup_unit")]
+            if ratio.by_hand and ratio.number and ratio.number >= 1 and ratio.key_span is not None:
+                values = {"value": ratio.value, "key": "warmup_ratio", "reads_as": "a share of the run"}
+                self.hf.taker.observe("warmup_unit", ratio.key_span, None, **values, outcome="rejected", **where)
+        place = steps.key_span
+        if newer is True and steps.by_hand and ratio.by_hand and steps.number and ratio.number and place is not None:
+            self.hf.taker.observe("two_warmups", place, None, wins="none", outcome="rejected", **where)
+
+    # Data ---------------------------------------------------------------------------------------------------------
+
+    def _data(self) -> None:
+        hf, run, taker = self.hf, self.hf.run, self.hf.taker
+        if hf.entry("packing") is not None:
+            taker.flag("packing", "packing")
+            run.settings["packing_joins"] = Known(text_of(hf.reading.node("truncation_strategy")) != "split")
+        elif text_of(hf.reading.node("truncation_strategy")) == "split":
+            run.settings["batch_unknown"] = Known(True, WRITTEN)  # long texts become several records
+        if hf.entry("streaming") is not None:
+            taker.flag("streaming", "streaming")
+        share = self._split()
+        for text, span in _names(hf, "dataset"):
+            run.training.append(_source(text, span, hf.reading, share))
+        for text, span in _names(hf, "val_dataset"):
+            run.validation.append(_source(text, span, hf.reading, 0.0))
+        if hf.entry("cached_dataset") is not None or hf.entry("interleave_prob") is not None:
+            run.training.clear()
+            run.settings["batch_unknown"] = Known(True, WRITTEN)
+        self._validation(share)
+
+    def _split(self) -> float | None:
+        """The share that each data set gives to validation; None where it cannot be known.
+
+        It is 0 without a word where evaluation is off, where validation data is given, and for a stream.
+        """
+        hf = self.hf
+        known = hf.taker.number("split", "split_dataset_ratio", default=self._default("split_dataset_ratio"))
+        del hf.run.settings["split"]
+        if known.by_hand:
+            hf.run.settings["validation_split"] = known
+        strategy = hf.setting("eval_strategy")
+        streaming = hf.setting("streaming").value is True
+        if strategy.value == "no" or hf.entry("val_dataset") is not None or streaming:
+            return 0.0
+        if known.number == 0:
+            return 0.0
+        return known.number if strategy.exact else None
+
+    def _validation(self, share: float | None) -> None:
+        hf, settings = self.hf, self.hf.run.settings
+        entry = hf.entry("val_dataset")
+        split = settings.get("validation_split", UNKNOWN)
+        if entry is not None:
+            hf.run.writes["validation"] = entry.key_span
+        if entry is not None or share:
+            settings["validation"] = Known(True, WRITTEN)
+        elif share is None or hf.reading.open_ended or hf.entry("cached_val_dataset") is not None:
+            settings["validation"] = UNKNOWN
+        else:
+            settings["validation"] = Known(False, DERIVED)
+            strategy = settings["eval_strategy"]
+            if strategy.exact and strategy.value != "no" and hf.entry("eval_dataset") is None:
+                settings["eval_strategy"] = Known("no", DEFAULT)  # nothing to evaluate: it is switched off
+        if split.number and settings["eval_strategy"].value == "no" and entry is None and split.key_span is not None:
+            key = "eval_strategy" if hf.entry("eval_strategy") is not None else "save_strategy"
+            reason = f"{key} is no, so split_dataset_ratio holds out nothing"
+            hf.taker.observe("evaluation_off", split.key_span, reason=reason)
+
+    # Counting -----------------------------------------------------------------------------------------------------
+
+    def _eras(self) -> list[Era]:
+        method = self.hf.setting("method").value
+
+        def adapt(counting: Counting, segment: Segment) -> Counting:
+            counting.batch = _batch
+            counting.records = _records
+            counting.steps = _steps(segment.up, segment.zero_limits)
+            if method in ("grpo", "ppo", None):  # counted in completions, by loops of their own
+                counting.steps = None
+            return counting
+
+        return self.hf.eras(adapt)
+
+
+def _kind(reading: Reading) -> str:
+    """The command, or what the keys tell."""
+    for word in reading.command:
+        name = word.replace("\\", "/").rpartition("/")[2].removesuffix(".py").rpartition(".")[2]
+        if name in ("sft", "pt", "rlhf"):
+            return name
+    return "rlhf" if "rlhf_type" in reading else "sft"
+
+
+def _without_environment(layer: Layer) -> Layer:
+    """A layer without `ENV`, which becomes environment variables (`cli/main.py`)."""
+    mapping = layer.mapping
+    if "ENV" not in mapping:
+        return layer
+    entries = [entry for entry in mapping.entries if entry.key != "ENV"]
+    return Layer(Mapping(mapping.span, entries, mapping.open_ended), layer.origin)
+
+
+# Batch and steps ----------------------------------------------------------------------------------------------------
+
+
+def _batch(get: Get, workers: int | None) -> Batch:
+    """Per-device batch x accumulation x workers, where the accumulation that nobody wrote makes about 16 of it.
+
+    The default counts every process, also those that share the work on one sequence.
+    """
+    per_device, accumulation = get("per_device_batch"), get("accumulation")
+    if accumulation.exact and accumulation.value is None:
+        size = per_device.number
+        if size is None or size < 1 or workers is None:
+            accumulation = between(1, 16, DEFAULT)
+        else:
+            processes = int(workers * (get("parallel").number or 1))
+            value = max(1, ceil(16 / size / processes))
+            formula = ("max(1, ceil(16 / {} / {}))", (size, processes))
+            accumulation = Known(value, DEFAULT, formula=formula)
+    return Batch(per_device, accumulation, times(per_device, accumulation, workers))
+
+
+def _global_batch(get: Get, workers: int | None) -> Batch:
+    micro, whole = get("per_device_batch"), get("global_batch")
+    accumulation: Known = between(1, None)
+    if micro.number and whole.number is not None and workers is not None:
+        accumulation = Known(max(1, int(whole.number // (micro.number * workers))), DERIVED)
+    return Batch(micro, accumulation, whole if whole.number is not None else between(1, None))
+
+
+def _steps(up: bool, zero_limits: bool) -> Callable[[Shape], Steps]:
+    """Each worker takes floor(N / workers) rows; then as transformers counts."""
+    count = by_loader(up, zero_limits)
+
+    def run(shape: Shape) -> Steps:
+        each = shape.records // shape.workers
+        alone = Shape(
+            each,
+            shape.per_device,
+            shape.accumulation,
+            1,
+            shape.epochs,
+            shape.limit,
+            shape.drop_last,
+            shape.per_device * shape.accumulation,
+            shape.get,
+        )
+        return count(alone)
+
+    return run
+
+
+def _records(rows: Known, get: Get) -> Known:
+    """Packs are of whole rows: at most as many."""
+    if get("packing").value is True:
+        return between(1 if rows.low else 0, rows.high, basis=rows.basis)
+    return rows
+
+
+# Data -----------------------------------------------------------------------------------------------------------------
+
+
+def _names(hf: Hf, key: str) -> list[tuple[str | None, Span]]:
+    entry = hf.entry(key)
+    node = entry.value if entry is not None else None
+    if node is None:
+        return []
+    if isinstance(node, Sequence):
+        return [(text_of(item), item.span) for item in node.items]
+    text = text_of(node)
+    if text is not None and isinstance(node, Scalar) and " " in text.strip():
+        return [(part, node.span) for part in text.split()]
+    return [(text, node.span)]
+
+
+def _source(text: str | None, span: Span, reading: Reading, share: float | None) -> DataSource:
+    """`id_or_path[:subset]#N`: N rows, with repetition where there are fewer."""
+    if text is None or share is None:
+        return DataSource(span)
+    name, mark, count = text.rpartition("#")
+    if not mark or not count.isdigit():
+        name, sample = text, None
+    else:
+        sample = int(count)
+
+    def change(rows: int) -> int | None:
+        whole = rows if sample is None else sample
+        if not share or share >= 1:
+            return whole if share != 1 else 0
+        return max(0, whole - max(int(min(rows, whole) * share), 1))
+
+    operations = [change] if sample is not None or share else []
+    file = name.endswith((".jsonl", ".json", ".csv", ".parquet", ".txt"))
+    local = file or (reading.lookup is not None and reading.lookup.exists(name, reading.base) is True)
+    if local:
+        return DataSource(span, paths=(name,), base=reading.base, operations=operations)
+    rows = Known(sample, WRITTEN, span=span) if sample is not None and not share else UNKNOWN
+    return DataSource(span, hub=name, rows=rows, operations=operations)

@@ -1,0 +1,38 @@
+"""What frameworks that wrap transformers' Trainer share: their own requirement of transformers, their own keys."""
+
+from __future__ import annotations
+
+from epochlint.documents.document import Mapping
+from epochlint.run.versions import VersionRange, specified
+from epochlint.trainers import tables
+from epochlint.trainers.hf import keys
+from epochlint.trainers.hf.loading import copied
+from epochlint.trainers.trainer import Layer
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from epochlint.trainers.hf.reader import Hf
+    from epochlint.trainers.trainer import Reading
+
+
+def require_transformers(reading: Reading, package: str, newest: str) -> None:
+    """Narrows transformers to what the pinned version of a framework asks for, or to `newest`, which no release
+    goes beyond (both as its METADATA specifies)."""
+    own = reading.versions.of(package)
+    needs = tables.required_version(package, "transformers", own.low) if own.pinned and own.low else None
+    reading.versions.add("transformers", specified(needs or newest))
+
+
+def own_keys(hf: Hf, table: tables.Table) -> frozenset[str]:
+    """The keys of a reading that the framework declares itself, in some version."""
+    return frozenset(entry.key for entry, _ in hf.reading.entries() if table.own(entry.key))
+
+
+def told_by_keys(hf: Hf, table: tables.Table, own: frozenset[str]) -> VersionRange:
+    """What keys tell of transformers' version; the framework's own do not (`overwrite_output_dir` is LLaMA-Factory's,
+    `warmup_ratio` ms-swift's since transformers dropped them)."""
+    layers = []
+    for layer in hf.reading.layers:
+        entries = [entry for entry in layer.mapping.entries if entry.key not in own]
+        layers.append(Layer(Mapping(layer.mapping.span, entries), layer.origin))
+    return keys.told_by_keys(copied(hf.reading, layers), table)
