@@ -63,6 +63,7 @@ TRAINERS: tuple[Entry, ...] = (
         "llamafactory",
         r"finetuning_type|cutoff_len|llamafactory|\blmf train|kernel_config|dist_config|model_class",
     ),
+    Entry("ms_swift", r"tuner_type|split_dataset_ratio|rlhf_type|sft_type|\bswift (?:sft|pt|rlhf)\b|swift[./]cli[./]"),
     Entry("axolotl", r"\bbase_model\b|\baxolotl\b"),
     Entry("deepspeed", r"zero_optimization|train_micro_batch_size_per_gpu|train_batch_size", companion=True),
     Entry(
