@@ -234,12 +234,15 @@ def _from_cli(it: Interpreter, site: Site, origin: str) -> Node | None:
     return overrides(it, site.whole)
 
 
-def overrides(it: Interpreter, span: Span) -> Table:
-    """The launch's `a.b=value` words as a nested config; empty without a launch that is known."""
+def overrides(it: Interpreter, span: Span, groups: set[str] | None = None) -> Table:
+    """The launch's `a.b=value` words as a nested config; empty without a launch that is known. `groups` are words that
+    choose a group of configs instead."""
     table = Table(span, [], it.guard, "config")
     if it.flags is None:
         return table
     for entry in it.flags.last.values():
+        if groups is not None and entry.key in groups:
+            continue
         *above, last = entry.key.lstrip("+~").split(".")
         inner = table
         for part in above:
@@ -290,71 +293,108 @@ def hydra_config(it: Interpreter, site: Site | None, span: Span) -> Node:
     value = contents(it, document, OMEGACONF, "config") if document is not None else None
     if not isinstance(value, Table):
         return unseen
-    composed = _composed(it, value, posixpath.dirname(place), span)
+    groups = _Groups(it, posixpath.dirname(place), span)
+    composed = groups.compose(value, groups.folder)
+    groups.add_chosen(composed)
     interpolate(it, composed)
-    return merge(it, composed, overrides(it, span))
+    return merge(it, composed, overrides(it, span, groups.used))
 
 
-def _composed(it: Interpreter, value: Table, folder: str, span: Span, depth: int = 0) -> Table:
-    """Apply the defaults list: groups before `_self_`, the config's own values, groups after it."""
-    defaults = value.get("defaults")
-    items = elements(defaults) if defaults is not None else None
-    if items is None or depth > 4:
+class _Groups:
+    """Composes a Hydra config from its defaults list (hydra-core 1.3, `_internal/defaults_list.py`).
+
+    Groups before `_self_`, the config's own values, groups after it; without `_self_` the own values come last. A
+    launch may choose another option of a group (`train=lora`) or add one (`+experiment=small`).
+    """
+
+    def __init__(self, it: Interpreter, folder: str, span: Span) -> None:
+        self.it = it
+        self.folder = folder
+        self.span = span
+        self.chosen = {entry.key: entry.value for entry in (it.flags.last.values() if it.flags is not None else ())}
+        self.used: set[str] = set()
+
+    def compose(self, value: Table, folder: str, depth: int = 0) -> Table:
+        defaults = value.get("defaults")
+        items = elements(defaults) if defaults is not None else None
+        if items is None or depth > 4:
+            return value
+        value.drop("defaults")
+        result = Table(value.span, [], self.it.guard, "config")
+        placed = False
+        for entry in items:
+            if text_of(entry) == "_self_":
+                merge(self.it, result, value)
+                placed = True
+                continue
+            self._add(result, entry, folder, depth)
+        if not placed:
+            merge(self.it, result, value)
+        return result
+
+    def _add(self, result: Table, entry: Node, folder: str, depth: int) -> None:
+        group, options = _default_entry(entry)
+        replacement = self.chosen.get(group)
+        if replacement is not None:
+            self.used.add(group)
+            options = [replacement]
+        if group.removeprefix("override ").startswith(("hydra/", "hydra")):
+            return
+        for option in options:
+            named = text_of(option)
+            if named is None and isinstance(option, Scalar):
+                continue  # null: a place for a launch to fill
+            part = self._part(folder, group, named, depth) if named is not None else None
+            if part is None or group.startswith("override "):
+                # What it brings is not visible, and it may replace values that come before it.
+                result.forget(f"the config group {group or '?'} is not visible")
+            else:
+                merge(self.it, result, part)
+
+    def add_chosen(self, result: Table) -> None:
+        """Groups that only the launch names."""
+        for key, node in self.chosen.items():
+            option = text_of(node)
+            if key in self.used or "." in key or option is None or isinstance(result.get(key), Scalar):
+                continue
+            part = self._part(self.folder, key, option, 0)
+            if part is not None:
+                self.used.add(key)
+                merge(self.it, result, part)
+
+    def _part(self, folder: str, group: str, option: str, depth: int) -> Table | None:
+        """The config of one option, under its package."""
+        it = self.it
+        name, _, inner = group.partition("@") if "@" in group else (group, "", group)
+        stem = option if option.endswith((".yaml", ".yml")) else f"{option}.yaml"
+        root = self.folder if name.startswith("/") else folder
+        place = posixpath.normpath(posixpath.join(root, name.lstrip("/"), stem))
+        document = it.load(place) if it.load is not None and not place.startswith("..") else None
+        value = contents(it, document, OMEGACONF, "config") if document is not None else None
+        if document is None or not isinstance(value, Table):
+            return None
+        head = document.source.text[:400]
+        named = head.partition("@package")[2].partition("\n")[0].strip() if "# @package" in head else ""
+        value = self.compose(value, posixpath.dirname(place), depth + 1)
+        package = named or inner.strip("/").replace("/", ".")
+        if package == "_group_":
+            package = name.strip("/").replace("/", ".")
+        for part in reversed(package.split(".") if package not in ("_global_", "") else []):
+            value = Table(value.span, [Entry(part, value.span, value)], it.guard, "config")
         return value
-    value.drop("defaults")
-    result = Table(value.span, [], it.guard, "config")
-    placed = False
-    for entry in items:
-        if text_of(entry) == "_self_":
-            merge(it, result, value)
-            placed = True
-            continue
-        group, option = _default_entry(entry)
-        if group.startswith(("override ", "hydra")):
-            continue
-        part = _group(it, folder, group, option, span, depth) if option is not None else None
-        if part is None:
-            # What it brings is not visible, and it may replace values that come before it.
-            result.forget(f"the config group {group or '?'} is not visible")
-        else:
-            merge(it, result, part)
-    if not placed:
-        merge(it, result, value)
-    return result
 
 
-def _default_entry(entry: Node) -> tuple[str, str | None]:
+def _default_entry(entry: Node) -> tuple[str, list[Node]]:
+    """The group and options of one entry of a defaults list: `train: sft`, `db: [a, b]`, `db/mysql`."""
     text = text_of(entry)
     if text is not None:
-        return ("", text) if "/" not in text else (posixpath.dirname(text), posixpath.basename(text))
+        group = posixpath.dirname(text)
+        name = posixpath.basename(text)
+        return group, [Scalar(entry.span, name, name)]
     if isinstance(entry, Mapping) and len(entry.last) == 1:
         key, held = next(iter(entry.last.items()))
-        return key.removeprefix("optional "), text_of(held.value)
-    return "", None
-
-
-def _group(it: Interpreter, folder: str, group: str, option: str, span: Span, depth: int) -> Table | None:
-    package, _, inner = group.partition("@") if "@" in group else (group, "", group)
-    stem = option if option.endswith((".yaml", ".yml")) else f"{option}.yaml"
-    place = posixpath.normpath(posixpath.join(folder, package.lstrip("/"), stem))
-    document = it.load(place) if it.load is not None and not place.startswith("..") else None
-    if document is None:
-        return None
-    value = contents(it, document, OMEGACONF, "config")
-    if not isinstance(value, Table):
-        return None
-    value = _composed(it, value, posixpath.dirname(place), span, depth + 1)
-    packages = [c.text for c in document.comments if "@package" in c.text]
-    named = packages[0].partition("@package")[2].strip() if packages else ""
-    if not named:
-        head = document.source.text[:200]
-        named = head.partition("@package")[2].partition("\n")[0].strip() if "# @package" in head else ""
-    target = named or inner.strip("/").replace("/", ".")
-    if target in ("_global_", "_group_", ""):
-        return value if target != "_group_" else None
-    for part in reversed(target.split(".")):
-        value = Table(value.span, [Entry(part, value.span, value)], it.guard, "config")
-    return value
+        return key.removeprefix("optional "), elements(held.value) or [held.value]
+    return "", [entry]
 
 
 def interpolate(it: Interpreter, root: Table) -> None:

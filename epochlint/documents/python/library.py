@@ -104,6 +104,8 @@ def imported_attribute(it: Interpreter, base: Imported, name: str, span: Span) -
     origin = f"{base.origin}.{name}"
     if origin == "math.pi":
         return derived(span, math.pi)
+    if origin == "sys.argv":
+        return _command_line(it, span)
     if origin in ("math.inf", "numpy.inf", "sys.maxsize"):
         return derived(span, math.inf if origin != "sys.maxsize" else 2**63 - 1)
     owner = base.origin.rpartition(".")[2]
@@ -113,6 +115,14 @@ def imported_attribute(it: Interpreter, base: Imported, name: str, span: Span) -
     if owner == "TaskType" and name.isupper():
         return Derived(span, name, name)
     return Imported(span, origin)
+
+
+def _command_line(it: Interpreter, span: Span) -> Node:
+    """`sys.argv`, where the launch passes nothing but plain words: the script and those."""
+    if it.flags is None or it.flags.open_ended or not all(entry.key.isdigit() for entry in it.flags.entries):
+        return Unknown(span, "the command line is not known", frozenset(("argv",)))
+    path = it.at.source.path
+    return Items(span, [PathText(span, path, path), *(entry.value for entry in it.flags.entries)], it.guard)
 
 
 # --- Environment ------------------------------------------------------------------------------------------------------

@@ -85,6 +85,13 @@ def typed(it: Interpreter, value: Node, kind: str, function: Node | None = None)
         return Items(value.span, [typed(it, item, kind, function) for item in value.items], it.guard)
     if not isinstance(value, Scalar):
         return value
+    found = _typed(it, value, kind, function)
+    if isinstance(found, Derived) and getattr(value, "assumed", False):
+        found.default = True  # `--lr ${LR:-2e-4}`
+    return found
+
+
+def _typed(it: Interpreter, value: Scalar, kind: str, function: Node | None) -> Node:
     word = value.raw
     if isinstance(function, Function):
         site = Site(
@@ -277,8 +284,10 @@ def namespace(it: Interpreter, parser: ParserValue, span: Span) -> Table:
     """What `parse_args` returns."""
     table = Table(span, [], it.guard, "object", open_ended=True, reason="it is no option that the script defines")
     known = [name for flag in parser.record.flags.values() for name in flag.names]
+    positional = [flag.dest for flag in parser.record.flags.values() if not flag.names]
     for flag in parser.record.flags.values():
-        value = option(it, flag, parser.types.get(flag.dest), known)
+        place = str(positional.index(flag.dest)) if flag.dest in positional and flag.nargs is None else ""
+        value = option(it, flag, parser.types.get(flag.dest), known, place)
         if flag.dest in parser.conditional:
             value = Unknown(value.span, "the option is defined under a condition", frozenset((flag.dest,)))
         elif flag.dest in table:
@@ -292,11 +301,13 @@ def namespace(it: Interpreter, parser: ParserValue, span: Span) -> Table:
     return table
 
 
-def option(it: Interpreter, flag: Flag, kind: Node | None, known: list[str]) -> Node:
-    """The value of one option."""
+def option(it: Interpreter, flag: Flag, kind: Node | None, known: list[str], place: str = "") -> Node:
+    """The value of one option; `place` counts the positional ones."""
     names = frozenset((flag.dest,))
     function = kind if isinstance(kind, Function) else None
     passed = given(it, list(flag.names) or [flag.dest], known)
+    if passed is None and place and it.flags is not None and not it.flags.open_ended:
+        passed = it.flags.entry(place)
     switch = flag.action in ("store_true", "store_false", "BooleanOptionalAction")
     if flag.action == "BooleanOptionalAction" and passed is None:
         negative = given(it, [f"no-{_normal(name)}" for name in flag.names], known)
@@ -309,7 +320,10 @@ def option(it: Interpreter, flag: Flag, kind: Node | None, known: list[str]) -> 
             return flag.constant or Unknown(passed.key_span, "a constant that is not known", names)
         if flag.action not in ("store", "extend", "append") or flag.action == "append":
             return Unknown(passed.value.span, f"the action {flag.action} makes it", names)
-        value = typed(it, passed.value, flag.type, function)
+        words = passed.value
+        if flag.nargs in (None, "?", "1") and isinstance(words, Sequence) and words.items:
+            words = words.items[0]  # What follows are positional arguments.
+        value = typed(it, words, flag.type, function)
         if flag.nargs in ("*", "+") and isinstance(value, Scalar):
             return Items(value.span, [value], it.guard)
         return _named(value, names)

@@ -426,3 +426,33 @@ def test_the_fields_of_parsed_dataclasses_can_be_merged() -> None:
         "Second(a=args.data_path, b=args.pack, c=args.weight_decay)\n"
     )
     assert arguments(text, "Second") == {"a": "data.jsonl", "b": False, "c": UNKNOWN}
+
+
+def test_positional_arguments_of_a_launch() -> None:
+    text = """
+    import argparse, sys
+    p = argparse.ArgumentParser()
+    p.add_argument("model")
+    p.add_argument("rate", type=float)
+    p.add_argument("--epochs", type=int)
+    a = p.parse_args()
+    TrainingArguments(model=a.model, rate=a.rate, epochs=a.epochs)
+    """
+    assert arguments(text, launch={"0": "m", "1": "1e-4", "epochs": ["3", "x"]}) == {
+        "model": "m",
+        "rate": 1e-4,
+        "epochs": 3,
+    }
+    assert arguments(text) == {"model": UNKNOWN, "rate": UNKNOWN, "epochs": None}
+
+
+def test_the_words_of_a_launch() -> None:
+    text = """
+    import sys
+    name = sys.argv[1] if len(sys.argv) > 1 else "default"
+    TrainingArguments(name=name)
+    """
+    assert arguments(text, launch={"0": "a"}) == {"name": "a"}
+    assert arguments(text, launch={}) == {"name": "default"}
+    assert arguments(text, launch={"x": "a"})["name"] != "default"
+    assert arguments(text)["name"] != "default"
