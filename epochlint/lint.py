@@ -128,10 +128,11 @@ def check(options: Options) -> Report:
     rules = catalogue.chosen(options.select, options.ignore)
     report.rules = rules
     report.skipped.extend(joined.skipped)
+    asked = frozenset(check.observation for rule in rules for check in rule.checks if check.observation is not None)
     comparisons = Comparisons(options, lookup, joined, report)
     for run in joined.runs:
         run.smoke = smoke_named(run, report.below.get(run.path, run.path))
-        complete(run, lookup, joined.companions[id(run)], options.assume, options.max_data_bytes)
+        complete(run, lookup, joined.companions[id(run)], options.assume, options.max_data_bytes, asked)
     for run in joined.runs:
         scenarios = Scenarios(run)
         baselines = comparisons.of(run)

@@ -6,8 +6,10 @@ import re
 
 from epochlint.project.companions import Companions, disagreements, place
 from epochlint.project.counted import count_into
+from epochlint.project.data import observe
 from epochlint.project.inline import inline_assumptions
 from epochlint.project.resume import take_checkpoint
+from epochlint.project.stated import stated
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,9 +22,16 @@ _SMOKE_STEPS = 50
 _ASSUMED = (("gpus", "gpus"), ("records", "rows"), ("tokens", "tokens"))
 
 
-def complete(run: Run, lookup: Lookup, companions: Companions, assumed: Assumptions, max_bytes: int) -> None:
+def complete(
+    run: Run,
+    lookup: Lookup,
+    companions: Companions,
+    assumed: Assumptions,
+    max_bytes: int,
+    asked: frozenset[str] = frozenset(),
+) -> None:
     """`assumed` is the command line's word, which beats everything; a comment's word gives way to what is written,
-    counted or recorded."""
+    counted or recorded. `asked` are the observations that the rules at hand want: those on data cost time."""
     for name, setting in _ASSUMED:
         known = assumed.known(name)
         if known is not None:
@@ -43,6 +52,9 @@ def complete(run: Run, lookup: Lookup, companions: Companions, assumed: Assumpti
     purpose = assumed.purpose or (said.purpose if said is not None else None)
     run.smoke = run.smoke or purpose is not None
     run.observations.extend(disagreements(run, companions))
+    if asked:
+        run.observations.extend(stated(run, lookup))
+        run.observations.extend(observe(run, lookup, asked, max_bytes))
 
 
 def smoke_named(run: Run, path: str) -> bool:

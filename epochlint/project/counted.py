@@ -6,6 +6,7 @@ import os
 import re
 
 from epochlint.run.known import COUNTED, ESTIMATED, ON_ESTIMATE, Known
+from epochlint.run.observation import Observation
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,10 +21,11 @@ PLACEHOLDER_ROWS = 50
 class Counted:
     """What one source of data holds: rows given to the trainer, of which files."""
 
-    __slots__ = ("assistant_turns", "estimated", "files", "messages", "rows")
+    __slots__ = ("assistant_turns", "estimated", "files", "lines", "messages", "rows")
 
     def __init__(self) -> None:
         self.rows = 0
+        self.lines = 0  # of the files, before they become records
         self.messages: int | None = 0
         self.assistant_turns: int | None = 0
         self.estimated = False
@@ -42,11 +44,16 @@ def count_into(run: Run, lookup: Lookup, max_bytes: int) -> None:
             rows = _changed(run.training[0], int(given.number))
             if rows is not None and rows != given.value:
                 run.settings["rows"] = Known(rows, given.origin, span=given.span, key_span=given.key_span)
+        _compare(run, int(given.number), lookup, max_bytes)
         _count_validation(run, lookup, max_bytes)
         return
     counts = _all(run.training, lookup, max_bytes)
     if counts is not None:
         rows = sum(count.rows for count in counts)
+        lines = sum(count.lines for count in counts)
+        if lines < rows and any(source.records_of is not None for source in run.training):
+            values = {"rows": lines, "records": rows}
+            run.observations.append(Observation("data_expanded", run.training[0].span, values))
         estimated = any(count.estimated for count in counts)
         span = run.training[0].span
         origin, basis = (ESTIMATED, ON_ESTIMATE) if estimated else (COUNTED, 0)
@@ -61,6 +68,17 @@ def count_into(run: Run, lookup: Lookup, max_bytes: int) -> None:
             for path in count.files
         )
     _count_validation(run, lookup, max_bytes)
+
+
+def _compare(run: Run, assumed: int, lookup: Lookup, max_bytes: int) -> None:
+    """Whether the number of records that was said is the number of messages of the data that can be counted."""
+    counts = _all(run.training, lookup, max_bytes)
+    if counts is None or any(count.messages is None for count in counts):
+        return
+    rows, messages = sum(count.rows for count in counts), sum(count.messages or 0 for count in counts)
+    if assumed == messages != rows:
+        values = {"what": "the assumption", "declared": assumed, "records": rows}
+        run.observations.append(Observation("data_messages_counted", run.training[0].span, values))
 
 
 def _count_validation(run: Run, lookup: Lookup, max_bytes: int) -> None:
@@ -108,6 +126,7 @@ def _one(source: DataSource, lookup: Lookup, max_bytes: int) -> Counted | None:
             result.files.append(file)
             rows, whole = count
             total += rows
+            result.lines += whole.rows
             result.estimated |= whole.estimated
             result.messages = _plus(result.messages, whole.messages)
             result.assistant_turns = _plus(result.assistant_turns, whole.assistant_turns)

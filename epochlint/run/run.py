@@ -85,10 +85,10 @@ class DataSource:
     `paths` are files, folders or globs as written, tried from `base`; `hub` is a data set's public name. The steps
     from rows to what the trainer is given are `operations`, each a function from rows to rows (None = cannot be
     known). `keep` says whether a row survives the trainer's own filter (None: all do); `records_of` how many records
-    one row becomes (None: one).
+    one row becomes (None: one). `check` judges a row as the trainer or provider would: (observation, reason); None = good.
     """
 
-    __slots__ = ("base", "format", "hub", "keep", "operations", "paths", "records_of", "rows", "span", "split")
+    __slots__ = ("base", "check", "format", "hub", "keep", "operations", "paths", "records_of", "rows", "span", "split")
 
     def __init__(
         self,
@@ -103,6 +103,7 @@ class DataSource:
         format: str | None = None,  # noqa: A002 # the field's own word for it
         keep: Callable[[object], bool] | None = None,
         records_of: Callable[[object], int] | None = None,
+        check: Callable[[object], tuple[str, str] | None] | None = None,
     ) -> None:
         self.span = span
         self.paths = tuple(paths)
@@ -114,6 +115,7 @@ class DataSource:
         self.format = format
         self.keep = keep
         self.records_of = records_of
+        self.check = check
 
 
 class Run:
@@ -129,6 +131,7 @@ class Run:
         "eras",
         "label",
         "observations",
+        "overlong",
         "path",
         "placeholder",
         "settings",
@@ -158,6 +161,7 @@ class Run:
         self.training: list[DataSource] = []
         self.validation: list[DataSource] = []
         self.observations: list[Observation] = []
+        self.overlong = ""  # what becomes of records over the length limit: "dropped", "cut"
         self.smoke = False  # declared or named as a smoke or over-fit test
         self.placeholder = False  # its data only stands for private data
         self.writes: dict[str, Span] = {}  # further places to point at: "validation", "packing", ...

@@ -178,6 +178,8 @@ def _data(taker: Taker) -> None:
     run, reading = taker.run, taker.reading
     split = taker.number("validation_split", "val_set_size", default=0.0)
     run.training = _sources(reading.node("datasets"), reading)
+    excess = text_of(reading.node("excess_length_strategy"))
+    run.overlong = "cut" if excess == "truncate" else "dropped"
     tests = reading.node("test_datasets")
     if isinstance(tests, Sequence) and tests.items:
         run.validation = _sources(tests, reading)

@@ -1,0 +1,55 @@
+"""What comments state: an effective batch, a number of examples. A comment is evidence, never a setting."""
+
+from __future__ import annotations
+
+import os
+import re
+
+from epochlint.run.observation import Observation
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from epochlint.project.lookup import Lookup
+    from epochlint.run.run import Run
+
+_NUMBER = r"(\d[\d,_]*)(?![\d.]*[kKmM%eE])"
+# "effective batch size 128", "global batch: 4 * 8 * 4 = 128", "-> total batch size = 64"
+_BATCH = re.compile(
+    r"(?:effective|global|total|real|overall)[ _-]*(?:train(?:ing)?[ _-]*)?batch(?:[ _-]*size)?\b[^\d\n=]{0,20}"
+    r"(?:[\d_., ]+[x*×][\d_., x*×()a-zA-Z-]*=\s*|=\s*|:\s*)?" + _NUMBER,
+    re.IGNORECASE,
+)
+_SUM = re.compile(r"[\d ]+(?:[x*×]\s*\d+\s*)+=\s*" + _NUMBER + r"[^\n]{0,12}batch", re.IGNORECASE)
+_EXAMPLES = re.compile(
+    _NUMBER + r"\s*(?:training\s+)?(?:examples|records|samples|rows|conversations|dialogues|pairs)\b", re.IGNORECASE
+)
+
+
+def stated(run: Run, lookup: Lookup) -> list[Observation]:
+    """Comments beside the run's settings that state a batch, or a number of examples that is the number of messages."""
+    text = run.source.text
+    if not ("batch" in text and ("#" in text or "//" in text)) and "example" not in text and "sample" not in text:
+        return []
+    document = lookup.read(os.path.join(lookup.working, run.path))
+    if document is None:
+        return []
+    from epochlint.documents.comments import comments
+
+    found: list[Observation] = []
+    messages, rows = run.setting("messages").number, run.setting("rows").number
+    for comment in comments(document):
+        batch = _BATCH.search(comment.text) or _SUM.search(comment.text)
+        if batch is not None:
+            found.append(
+                Observation("batch_stated", comment.span, {"stated": _int(batch[1]), "text": comment.text.strip()})
+            )
+        for match in _EXAMPLES.finditer(comment.text):
+            declared = _int(match[1])
+            if messages is not None and rows is not None and declared == messages != rows:
+                values = {"what": "the comment", "declared": declared, "records": rows}
+                found.append(Observation("data_messages_counted", comment.span, values))
+    return found
+
+
+def _int(text: str) -> int:
+    return int(re.sub(r"[,_]", "", text))
