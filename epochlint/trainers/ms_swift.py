@@ -75,7 +75,7 @@ def recognise(document: Document) -> list[Mapping]:
 
 def claims(program: tuple[str, ...], arguments: Mapping) -> bool:
     """`swift sft`, and the scripts and modules behind it."""
-    if program[:2] == ("cli", "swift"):
+    if program[:2] in (("cli", "swift"), ("cli", "megatron")):
         return program[2:3] in (("sft",), ("pt",), ("rlhf",))
     if program[0] == "module" and len(program) > 1:
         return program[1] in ("swift.cli.sft", "swift.cli.pt", "swift.cli.rlhf")
@@ -102,7 +102,9 @@ class _Reader:
         self.hf = hf = Hf(reading, LABEL, table, (), LOADER)
         own = own_keys(hf, table)
         hf.within = told_by_keys(hf, table, own)
-        self.megatron = any(key in hf.reading for key in ("micro_batch_size", "global_batch_size", "train_iters"))
+        self.megatron = reading.command[:2] == ("cli", "megatron") or any(
+            key in hf.reading for key in ("micro_batch_size", "global_batch_size", "train_iters")
+        )
         # Ray's keys and Megatron's arguments are another parser's.
         complete = not self.megatron and not any(key in hf.reading for key in ("use_ray", "ignore_args_error"))
         hf.consumer = keys.Consumer("ms-swift", (table,), own, complete=complete, rejects=True)
@@ -209,7 +211,10 @@ class _Reader:
         taker.number("beta", "beta", default=MISSING)
         taker.whole("num_generations", "num_generations", default=MISSING)
         count = hf.setting("num_generations")
-        if hf.setting("method").value == "grpo" and count.number is not None and count.number < 2 and count.key_span:
+        # Distillation from a teacher (`teacher_model`, `teacher_kl_coef`) does without a group to compare with.
+        distills = any(entry.key.startswith("teacher_") for entry, _ in hf.reading.entries())
+        grouped = hf.setting("method").value == "grpo" and not distills
+        if grouped and count.number is not None and count.number < 2 and count.key_span:
             reason = f"GRPO needs at least 2 completions of each prompt, not {count.number:g}"
             taker.observe("too_few_generations", count.key_span, reason=reason)
         product, place = 1, None
