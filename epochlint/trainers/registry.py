@@ -63,8 +63,9 @@ TRAINERS: tuple[Entry, ...] = (
         "llamafactory",
         r"finetuning_type|cutoff_len|llamafactory|\blmf train|kernel_config|dist_config|model_class",
     ),
-    Entry("ms_swift", r"tuner_type|split_dataset_ratio|rlhf_type|sft_type|\bswift (?:sft|pt|rlhf)\b|swift[./]cli[./]"),
+    Entry("ms_swift", r"tuner_type|split_dataset_ratio|rlhf_type|sft_type|\b(?:swift|megatron) (?:sft|pt|rlhf)\b|swift[./]cli[./]"),
     Entry("axolotl", r"\bbase_model\b|\baxolotl\b"),
+    Entry("fms_hf_tuning", r"training_data_path|accelerate_launch_args|data_config_path"),
     Entry("deepspeed", r"zero_optimization|train_micro_batch_size_per_gpu|train_batch_size", companion=True),
     Entry(
         "trl", r"per_device_train|num_train_epochs|dataset_name|dataset_mix|learning_rate|\btrl\b", ("trl", "unsloth")
