@@ -11,7 +11,11 @@ from epochlint.trainers.trainer import Layer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping as AnyMapping
+    from typing import Any
+
     from epochlint.trainers.hf.reader import Hf
+    from epochlint.trainers.settings import Taker
     from epochlint.trainers.trainer import Reading
 
 
@@ -36,3 +40,19 @@ def told_by_keys(hf: Hf, table: tables.Table, own: frozenset[str]) -> VersionRan
         entries = [entry for entry in layer.mapping.entries if entry.key not in own]
         layers.append(Layer(Mapping(layer.mapping.span, entries), layer.origin))
     return keys.told_by_keys(copied(hf.reading, layers), table)
+
+
+def sectioned(taker: Taker, section: str, names: AnyMapping[str, str], defaults: AnyMapping[str, object]) -> None:
+    """Takes the common settings from keys of one section (`training: {num_epochs: 3}`), or from flags of the same
+    names. `names`: the key of each setting; a setting without one has only its default. An empty `defaults` leaves out
+    whatever is not written: then others set it.
+    """
+    from epochlint.trainers.hf import common
+    from epochlint.trainers.settings import MISSING
+
+    keys: dict[str, Any] = {}
+    for setting in common.KEYS:
+        name = names.get(setting)
+        keys[setting] = (name, name.replace("_", "-"), (section, name)) if name is not None else ()
+    usual = defaults if defaults else dict.fromkeys(common.DEFAULTS, MISSING)
+    common.take_common(taker, keys=keys, defaults=usual)
