@@ -46,6 +46,8 @@ class Entry:
 
 
 TRAINERS: tuple[Entry, ...] = (
+    Entry("providers.azure_openai", r"training_file", ("openai",)),
+    Entry("providers.openai", r"training_file", ("openai",)),
     Entry("torchtune", r"_component_|\btune run\b"),
     Entry("llm_foundry", r"max_duration"),
     Entry("nemo_automodel", r"step_scheduler"),
@@ -64,6 +66,9 @@ TRAINERS: tuple[Entry, ...] = (
         r"finetuning_type|cutoff_len|llamafactory|\blmf train|kernel_config|dist_config|model_class",
     ),
     Entry("ms_swift", r"tuner_type|split_dataset_ratio|rlhf_type|sft_type|\b(?:swift|megatron) (?:sft|pt|rlhf)\b|swift[./]cli[./]"),
+    Entry("unsloth", r"train_on_completions|training_type|\bunsloth train\b"),
+    Entry("oumi", r"\btrainer_type\b|\boumi (?:train|distributed)\b"),
+    Entry("autotrain", r"(?<![^\n])task:|\bautotrain\b"),
     Entry("axolotl", r"\bbase_model\b|\baxolotl\b"),
     Entry("fms_hf_tuning", r"training_data_path|accelerate_launch_args|data_config_path"),
     Entry("deepspeed", r"zero_optimization|train_micro_batch_size_per_gpu|train_batch_size", companion=True),
