@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import argparse
 import ast
+import dataclasses
 import datetime
 import json
 import os
@@ -162,7 +163,7 @@ class Module:
         self.stars: list[str] = []
         self._read(tree.body)
 
-    def _read(self, body: list[ast.stmt]) -> None:
+    def _read(self, body: list[ast.stmt], certain: bool = True) -> None:
         for node in body:
             if isinstance(node, ast.ClassDef):
                 self.classes.setdefault(node.name, node)
@@ -171,9 +172,9 @@ class Module:
             elif isinstance(node, ast.Assign):
                 for target in node.targets:
                     if isinstance(target, ast.Name):
-                        self.values.setdefault(target.id, []).append(node.value)
+                        self._set(target.id, node.value, certain)
             elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and node.value:
-                self.values.setdefault(node.target.id, []).append(node.value)
+                self._set(node.target.id, node.value, certain)
             elif isinstance(node, ast.ImportFrom):
                 source = self._absolute(node)
                 for alias in node.names:
@@ -185,15 +186,19 @@ class Module:
                 for alias in node.names:
                     self.imports.setdefault(alias.asname or alias.name.split(".")[0], (alias.name, ""))
             elif isinstance(node, ast.If):
-                self._read(node.body)
-                self._read(node.orelse)
+                self._read(node.body, False)
+                self._read(node.orelse, False)
             elif isinstance(node, ast.Try):
-                self._read(node.body)
+                self._read(node.body, False)
                 for handler in node.handlers:
-                    self._read(handler.body)
-                self._read(node.orelse)
+                    self._read(handler.body, False)
+                self._read(node.orelse, False)
             elif isinstance(node, ast.With):
-                self._read(node.body)
+                self._read(node.body, certain)
+
+    def _set(self, name: str, value: ast.expr, certain: bool) -> None:
+        """A name set again for certain has its last value; one set in a branch may have either."""
+        self.values[name] = [value] if certain else [*self.values.get(name, ()), value]
 
     def _absolute(self, node: ast.ImportFrom) -> str:
         if not node.level:
@@ -218,7 +223,7 @@ class Found:
 class Reader:
     """Reads classes of one release; follows names into other packages through `outside`."""
 
-    def __init__(self, recipe: Recipe, release: Release, outside: Callable[[str], Reader | None]) -> None:
+    def __init__(self, recipe: Recipe, release: Release, outside: Callable[[str, str], Reader | None]) -> None:
         self.recipe, self.release, self.outside = recipe, release, outside
         self._defined: dict[str, list[str]] | None = None
         self.nested: dict[str, tuple[Module, ast.ClassDef]] = {}
@@ -300,12 +305,13 @@ class Reader:
                 hit = Found(outside=f"{hit.outside}.{rest}")
             if hit and hit.module and isinstance(hit.node, ast.ClassDef):
                 found.append((hit.module, hit.node))
-            elif hit and hit.values:
-                # e.g. `Base = Other` or an alias chosen at import
-                inner = _dotted(hit.values[0])
-                again = self.find(hit.module or where, inner) if inner else None
-                if again and again.module and isinstance(again.node, ast.ClassDef):
-                    found.append((again.module, again.node))
+            elif hit and hit.values:  # `Base = Other`, perhaps another one where a package is installed
+                for value in hit.values:
+                    again = self.find(hit.module or where, _dotted(value)) if _dotted(value) else None
+                    if again and again.module and isinstance(again.node, ast.ClassDef):
+                        found.append((again.module, again.node))
+                    elif again and again.outside:
+                        found.append(again.outside)
             elif hit and hit.outside:
                 found.append(hit.outside)
             else:
@@ -366,7 +372,12 @@ class Reader:
         files: list[str] = []
         for where in reversed(self.mro(module, node)):
             if isinstance(where, str):
-                if where.rsplit(".", 1)[-1] not in _PLAIN:
+                if where.split(".")[0] in self.recipe.flatten:
+                    for end in ("oldest", "newest"):  # of the versions that it may meet
+                        other, hit = self._outside_class(where, end)
+                        if other and hit and hit.module and isinstance(hit.node, ast.ClassDef):
+                            found.update(other.fields(hit.module, hit.node)[0])
+                elif where.rsplit(".", 1)[-1] not in _PLAIN:
                     outside.insert(0, where)
                 continue
             inner, cls = where
@@ -560,6 +571,9 @@ class Reader:
             return "known", {} if name == "dict" else []
         if name == "float" and len(node.args) == 1 and isinstance(node.args[0], ast.Constant):
             return "computed", None  # float("inf") has no JSON
+        if name == "pp_int" and node.args:  # DeepSpeed's integer that prints itself as 5e8
+            kind, value = self.value(module, node.args[0], scope, depth + 1)
+            return (kind, int(value)) if kind == "known" and isinstance(value, (int, float)) else ("computed", None)
         return "computed", None
 
     # types ------------------------------------------------------------------------------------
@@ -654,10 +668,13 @@ class Reader:
             return self.shape(found.module, found.values[-1], depth + 1)
         return Shape({"any"})
 
-    def _outside_class(self, dotted: str) -> tuple[Reader | None, Found | None]:
-        """A class of another package that we also read (`transformers.SchedulerType`)."""
+    def _outside_class(self, dotted: str, end: str = "oldest") -> tuple[Reader | None, Found | None]:
+        """A class of another package that we also read (`transformers.SchedulerType`).
+
+        In the oldest version that this package allows, which is of its day; the newest may have lost what it names.
+        """
         package, _, name = dotted.partition(".")
-        other = self.outside(package)
+        other = self.outside(package, end)
         if other is None:
             return None, None
         hit = other.locate(name.rsplit(".", 1)[-1])
@@ -681,8 +698,10 @@ class Shape:
         shape.hints = [*self.hints, *other.hints]
         shape.nested = [*self.nested, *other.nested]
         # `Enum | str`: any text passes the type, the words are only a hint (unless the recipe knows better)
-        shape.free = self.free or other.free or any(
-            ("str" in part.kinds or "any" in part.kinds) and not part.words for part in (self, other)
+        shape.free = (
+            self.free
+            or other.free
+            or any(("str" in part.kinds or "any" in part.kinds) and not part.words for part in (self, other))
         )
         return shape
 
@@ -703,6 +722,7 @@ class Field:
     dropped: bool = False
     enum: bool = False
     free: bool = False
+    below: str = ""  # the block of the same owner that this key holds
 
     def take(self, shape: Shape) -> None:
         kinds = set(shape.kinds)
@@ -789,6 +809,7 @@ class Read:
     keys: Keys
     base: str = ""  # "package.Class" outside that brings more keys
     files: list[str] = field(default_factory=list)
+    blocks: dict[str, Keys] = field(default_factory=dict)  # blocks below, by the name after this owner's
 
 
 @dataclass
@@ -799,6 +820,8 @@ class Recipe:
     root: str = ""  # path prefix of the import package
     folders: tuple[str, ...] = ()  # only these are searched for classes
     nested: bool = True
+    flatten: tuple[str, ...] = ()  # other packages whose classes count as this one's own
+    prefixed: bool = True  # blocks below an owner are called owner.block
     enum_or_text_closed: bool = False
     enum_names: bool = False
     needs: tuple[str, ...] = ("transformers", "trl", "accelerate", "deepspeed")
@@ -829,7 +852,7 @@ def _class(reader: Reader, module: Module, node: ast.ClassDef) -> Read:
 BASES = {"TrainingArguments", "Seq2SeqTrainingArguments"}
 
 
-def init(name: str) -> Callable[[Reader], Read | None]:
+def init(name: str, drop: Iterable[str] = ()) -> Callable[[Reader], Read | None]:
     """The keyword arguments of a class's `__init__`; names that a decorator still takes for a newer one count too."""
 
     def read(reader: Reader) -> Read | None:
@@ -843,7 +866,8 @@ def init(name: str) -> Callable[[Reader], Read | None]:
             for line in where[1].body:
                 if isinstance(line, ast.FunctionDef) and line.name == "__init__":
                     for key, value in _parameters(reader, where[0], line).items():
-                        found.keys.setdefault(key, value)
+                        if key not in set(drop):
+                            found.keys.setdefault(key, value)
                     for mark in line.decorator_list:
                         if isinstance(mark, ast.Call) and _dotted(mark.func).endswith("deprecate_kwarg"):
                             kind, old = reader.value(where[0], mark.args[0]) if mark.args else ("", None)
@@ -864,8 +888,9 @@ def function(path: str, *names: str, drop: Iterable[str] = ()) -> Callable[[Read
         module = reader.release.module(path)
         for name in names if module else ():
             if module and name in module.functions:
-                keys = _parameters(reader, module, module.functions[name])
-                return Read({k: v for k, v in keys.items() if k not in set(drop)}, "", [module.path])
+                node = module.functions[name]
+                keys = {k: v for k, v in _parameters(reader, module, node).items() if k not in set(drop)}
+                return Read(keys, "", [module.path], _blocks(reader, module, node, keys))
         return None
 
     return read
@@ -882,6 +907,327 @@ def _parameters(reader: Reader, module: Module, node: ast.FunctionDef | ast.Asyn
             if key is not None:
                 keys[arg.arg] = key
     return keys
+
+
+def _blocks(
+    reader: Reader, module: Module, node: ast.FunctionDef | ast.AsyncFunctionDef, keys: Keys
+) -> dict[str, Keys]:
+    """For `train: TrainArgs = TrainArgs(epochs=5)` the block `train`: the class's keys with these defaults."""
+    args = [*node.args.posonlyargs, *node.args.args]
+    found: dict[str, Keys] = {}
+    for arg, default in zip(args[len(args) - len(node.args.defaults) :], node.args.defaults, strict=True):
+        key = keys.get(arg.arg)
+        if key is None or not key.nested or not isinstance(default, ast.Call):
+            continue
+        hit = reader.find(module, _dotted(default.func))
+        if hit and hit.module and isinstance(hit.node, ast.ClassDef):
+            block = dict(reader.fields(hit.module, hit.node)[0])
+            for word in default.keywords:
+                if word.arg in block:
+                    kind, value = reader.value(module, word.value)
+                    block[word.arg] = dataclasses.replace(block[word.arg], kind=kind, default=value)
+            found[arg.arg] = block
+            keys[arg.arg] = dataclasses.replace(key, kind="factory", default=None, below=arg.arg)
+    return found
+
+
+def with_base(base: str, part: Callable[[Reader], Read | None]) -> Callable[[Reader], Read | None]:
+    """For programs that hand a class of another package to the same parser."""
+
+    def read(reader: Reader) -> Read | None:
+        one = part(reader)
+        return dataclasses.replace(one, base=one.base or base) if one else None
+
+    return read
+
+
+def dictionary(path: str, name: str) -> Callable[[Reader], Read | None]:
+    """The keys of a dict written out in a module; mappings in it become blocks."""
+
+    def read(reader: Reader) -> Read | None:
+        module = reader.release.module(path)
+        node: ast.expr | None = module.values[name][0] if module and name in module.values else None
+        if module is None or not isinstance(node, ast.Dict):
+            return None
+        found = Read({}, "", [module.path])
+        for label, value in zip(node.keys, node.values, strict=True):
+            if isinstance(label, ast.Constant) and isinstance(label.value, str):
+                kind, default = reader.value(module, value)
+                found.keys[label.value] = _untyped(kind, default)
+                if isinstance(default, dict) and default:
+                    found.blocks[label.value] = {k: _untyped("known", v) for k, v in default.items()}
+                    found.keys[label.value].below = label.value
+        return found
+
+    return read
+
+
+def _untyped(kind: str, default: Any) -> Field:
+    return Field(type=(_kind_of(default) or "any") + ("?" if default is None else ""), kind=kind, default=default)
+
+
+def fixed(*names: str) -> Callable[[Reader], Read | None]:
+    """Keys that a program beside the package reads; told here because the package's archive does not hold it."""
+    return lambda _: Read({name: Field("any?", "computed") for name in names})
+
+
+def flags(path: str, receiver: str = r".*", unprefixed: str = "") -> Callable[[Reader], Read | None]:
+    """Arguments of an argparse parser: those that a variable matching `receiver` was given. `unprefixed`: a prefix
+    without which the name is taken too."""
+
+    def read(reader: Reader) -> Read | None:
+        module = reader.release.module(path)
+        if module is None:
+            return None
+        found = Read({}, "", [module.path])
+        for call in ast.walk(module.tree):
+            if (
+                isinstance(call, ast.Call)
+                and isinstance(call.func, ast.Attribute)
+                and call.func.attr == "add_argument"
+                and re.fullmatch(receiver, _dotted(call.func.value))
+            ):
+                name, key = _flag(reader, module, call)
+                if name:
+                    found.keys.setdefault(name, key)
+                    if unprefixed and name.startswith(unprefixed):
+                        found.keys.setdefault(name.removeprefix(unprefixed), key)
+        return found if found.keys else None
+
+    return read
+
+
+def _flag(reader: Reader, module: Module, call: ast.Call) -> tuple[str, Field]:
+    words = {k.arg: k.value for k in call.keywords if k.arg}
+    names = [a.value for a in call.args if isinstance(a, ast.Constant) and isinstance(a.value, str)]
+    long = [n for n in names if n.startswith("--")] or names
+    name = long[0].lstrip("-").replace("-", "_") if long else ""
+    if "dest" in words and isinstance(words["dest"], ast.Constant):
+        name = str(words["dest"].value)
+    key = Field(kind="known", type="str?")
+    action = ast.unparse(words["action"]).strip("'\"") if "action" in words else ""
+    if "type" in words:
+        key.type = _SIMPLE.get(_dotted(words["type"]).rsplit(".", 1)[-1], "any")
+    if action in {"store_true", "store_false"}:
+        key.type, key.default = "bool", action == "store_false"
+    if "nargs" in words and ast.unparse(words["nargs"]) not in {"'?'", "None"}:
+        key.type = "list"
+    if "default" in words:
+        key.kind, key.default = reader.value(module, words["default"])
+    if key.kind == "known" and key.default is None:
+        key.type = key.type.removesuffix("?") + "?"
+    if "choices" in words:
+        kind, choices = reader.value(module, words["choices"])
+        if kind == "known" and isinstance(choices, list):
+            key.words = tuple(c for c in choices if isinstance(c, str))
+    return name, key
+
+
+def subscripts(path: str, variable: str, unprefixed: str = "") -> Callable[[Reader], Read | None]:
+    """Keys that code sets with `variable["key"] = ...` or `variable[prefix + "key"] = ...`."""
+
+    def read(reader: Reader) -> Read | None:
+        module = reader.release.module(path)
+        if module is None:
+            return None
+        found = Read({}, "", [module.path])
+        prefix = ""
+        nodes = [n for n in ast.walk(module.tree) if isinstance(n, ast.Assign)]
+        for node in sorted(nodes, key=lambda n: n.lineno):
+            target = node.targets[0]
+            if isinstance(target, ast.Name) and target.id == "prefix" and isinstance(node.value, ast.Constant):
+                prefix = str(node.value.value)
+            if isinstance(target, ast.Subscript) and _dotted(target.value) == variable:
+                text, start = target.slice, ""
+                if isinstance(text, ast.BinOp) and _dotted(text.left) == "prefix":
+                    text, start = text.right, prefix
+                if isinstance(text, ast.Constant) and isinstance(text.value, str):
+                    name = start + text.value
+                    for one in {name, name.removeprefix(unprefixed) if unprefixed else name}:
+                        found.keys.setdefault(one, Field(type="any?", kind="computed"))
+        return found if found.keys else None
+
+    return read
+
+
+def reads_of(path: str, class_name: str, *roots: str) -> Callable[[Reader], Read | None]:
+    """Keys that a class's methods ask a mapping for: each of `roots`, and what is handed on from it to other functions.
+
+    `root["a"]["b"]`, `.get("b")`, `"b" in root["a"]` and `Model(**root["a"])` give the block `a` with the key `b`.
+    """
+
+    def read(reader: Reader) -> Read | None:
+        module = reader.release.module(path)
+        cls = module.classes.get(class_name) if module else None
+        if module is None or cls is None:
+            return None
+        walk = _Asked(reader)
+        for line in cls.body:
+            if isinstance(line, ast.FunctionDef):
+                walk.function(module, line, dict.fromkeys(roots, ()), cls)
+        blocks = {".".join(place): keys for place, keys in walk.found.items() if place and keys}
+        found = Read(walk.found.get((), {}), "", sorted(walk.files), blocks)
+        for place in walk.found:
+            above = walk.found.get(place[:-1], {})
+            if place and walk.found[place] and place[-1] in above:
+                above[place[-1]] = dataclasses.replace(above[place[-1]], type="dict?", below=".".join(place))
+        return found
+
+    return read
+
+
+class _Asked:
+    """Follows mappings by the path of keys that leads to them (see reads_of)."""
+
+    GETTERS = frozenset({"get_scalar_param", "get_list_param", "get_dict_param"})
+
+    def __init__(self, reader: Reader) -> None:
+        self.reader = reader
+        self.found: dict[tuple[str, ...], Keys] = {}
+        self.files: set[str] = set()
+        self._done: set[tuple[int, str]] = set()
+        self._loops: dict[str, list[ast.expr]] = {}
+
+    def function(
+        self,
+        module: Module,
+        node: ast.FunctionDef,
+        known: dict[str, tuple[str, ...]],
+        cls: ast.ClassDef | None,
+        texts: str = "",
+    ) -> None:
+        mark = (id(node), repr(sorted(known.items())) + texts)
+        if mark in self._done or len(self._done) > 3000:
+            return
+        self._done.add(mark)
+        self.files.add(module.path)
+        known = dict(known)
+        for line in node.body:
+            self._statement(module, line, known, cls)
+
+    def _statement(
+        self, module: Module, node: ast.AST, known: dict[str, tuple[str, ...]], cls: ast.ClassDef | None
+    ) -> None:
+        loops = node.generators if isinstance(node, (ast.DictComp, ast.ListComp, ast.GeneratorExp)) else ()
+        for loop in [node] if isinstance(node, ast.For) else loops:
+            if isinstance(loop.target, ast.Name) and isinstance(loop.iter, (ast.List, ast.Tuple)):
+                self._loops[loop.target.id] = loop.iter.elts  # `for key in ("a", "b"): ... mapping[key]`
+        if isinstance(node, ast.Assign):
+            place = self._place(module, node.value, known)
+            if place is not None:
+                for target in node.targets:
+                    known.setdefault(ast.unparse(target), place)
+        if isinstance(node, ast.Compare) and isinstance(node.ops[0], (ast.In, ast.NotIn)):
+            where = node.comparators[0]
+            if isinstance(where, ast.Call) and isinstance(where.func, ast.Attribute) and where.func.attr == "keys":
+                where = where.func.value
+            place = self._place(module, where, known)
+            if place is not None:
+                self._asked(module, place, node.left, None)
+        if isinstance(node, (ast.Subscript, ast.Call)):
+            self._place(module, node, known)
+        if isinstance(node, ast.Call):
+            self._call(module, node, known, cls)
+        for child in ast.iter_child_nodes(node):
+            self._statement(module, child, known, cls)
+
+    def _asked(
+        self, module: Module, place: tuple[str, ...], key: ast.expr, default: ast.expr | None
+    ) -> tuple[str, ...] | None:
+        if isinstance(key, ast.Name) and key.id in self._loops:
+            asked = [self._asked(module, place, one, default) for one in self._loops[key.id]]
+            return asked[0] if asked else None
+        kind, name = self.reader.value(module, key)
+        if kind != "known" or not isinstance(name, str) or not re.match(r"\w", name):
+            return None
+        keys = self.found.setdefault(place, {})
+        field_ = _untyped(*self.reader.value(module, default)) if default is not None else Field("any?", "computed")
+        if name not in keys or (keys[name].kind == "computed" and field_.kind == "known"):
+            keys[name] = field_
+        return (*place, name)
+
+    def _place(self, module: Module, node: ast.expr, known: dict[str, tuple[str, ...]]) -> tuple[str, ...] | None:
+        """The path of a mapping (or of any value in one) that an expression stands for."""
+        text = ast.unparse(node)
+        if text in known:
+            return known[text]
+        if isinstance(node, ast.Subscript):
+            place = self._place(module, node.value, known)
+            return self._asked(module, place, node.slice, None) if place is not None else None
+        if isinstance(node, ast.Call):
+            name = _dotted(node.func).rsplit(".", 1)[-1]
+            if isinstance(node.func, ast.Attribute) and name in {"get", "pop", "setdefault"} and node.args:
+                place = self._place(module, node.func.value, known)
+                default = node.args[1] if len(node.args) > 1 else ast.Constant(None)
+                return self._asked(module, place, node.args[0], default) if place is not None else None
+            if name in self.GETTERS and len(node.args) > 1:
+                place = self._place(module, node.args[0], known)
+                fallback = node.args[2] if len(node.args) > 2 else None
+                return self._asked(module, place, node.args[1], fallback) if place is not None else None
+            if name in {"copy", "deepcopy", "dict"} and node.args:
+                return self._place(module, node.args[0], known)
+        if isinstance(node, ast.BoolOp):
+            return self._place(module, node.values[0], known)
+        if isinstance(node, ast.IfExp):
+            return self._place(module, node.body, known)
+        return None
+
+    def _call(
+        self, module: Module, node: ast.Call, known: dict[str, tuple[str, ...]], cls: ast.ClassDef | None
+    ) -> None:
+        places = [self._place(module, arg, known) for arg in node.args]
+        words = {word.arg: self._place(module, word.value, known) for word in node.keywords}
+        if all(place is None for place in [*places, *words.values()]):
+            return
+        dotted = _dotted(node.func)
+        if dotted.rsplit(".", 1)[-1] in self.GETTERS:
+            return
+        if dotted.startswith("self.") and cls is not None:
+            for line in cls.body:
+                if isinstance(line, ast.FunctionDef) and line.name == dotted[5:]:
+                    self._enter(module, line, places, words, cls, module, node)
+            return
+        hit = self.reader.find(module, dotted) if dotted and "." not in dotted else None
+        if hit is None or hit.module is None or hit.node is None:
+            return
+        if isinstance(hit.node, ast.FunctionDef):
+            self._enter(hit.module, hit.node, places, words, None, module, node)
+        elif isinstance(hit.node, ast.ClassDef):
+            if words.get(None) is not None and self.reader.is_model(hit.module, hit.node):
+                place = words[None]
+                assert place is not None
+                keys = self.found.setdefault(place, {})
+                for name, key in self.reader.fields(hit.module, hit.node)[0].items():
+                    keys[name] = key
+                self.files.add(hit.module.path)
+            for line in hit.node.body:
+                if isinstance(line, ast.FunctionDef) and line.name == "__init__":
+                    self._enter(hit.module, line, places, words, hit.node, module, node)
+
+    def _enter(
+        self,
+        module: Module,
+        node: ast.FunctionDef,
+        places: list[tuple[str, ...] | None],
+        words: dict[str | None, tuple[str, ...] | None],
+        cls: ast.ClassDef | None,
+        caller: Module,
+        call: ast.Call,
+    ) -> None:
+        names = [arg.arg for arg in node.args.args]
+        if cls is not None and names and names[0] == "self":
+            names = names[1:]
+        known = {name: place for name, place in zip(names, places, strict=False) if place is not None}
+        known.update({word: place for word, place in words.items() if word is not None and place is not None})
+        texts = {}  # parameters that are texts, by their default or as they were given
+        for arg, default in zip(reversed(node.args.args), reversed(node.args.defaults), strict=False):
+            texts[arg.arg] = self.reader.value(module, default)[1]
+        for name, value in [*zip(names, call.args, strict=False), *((w.arg, w.value) for w in call.keywords)]:
+            if name is not None and name not in known:
+                texts[name] = self.reader.value(caller, value)[1]
+        self._loops.update({name: [ast.Constant(text)] for name, text in texts.items() if isinstance(text, str)})
+        if known:
+            self.function(module, node, known, cls, repr(sorted(texts.items())))
 
 
 def first_of(*parts: Callable[[Reader], Read | None]) -> Callable[[Reader], Read | None]:
@@ -904,7 +1250,8 @@ def union(*parts: Callable[[Reader], Read | None]) -> Callable[[Reader], Read | 
             for name, key in one.keys.items():
                 keys.setdefault(name, key)
             files.extend(f for f in one.files if f not in files)
-        return Read(keys, next((r.base for r in reads if r.base), ""), files)
+        blocks = {name: block for one in reversed(reads) for name, block in one.blocks.items()}
+        return Read(keys, next((r.base for r in reads if r.base), ""), files, blocks)
 
     return read
 
@@ -970,8 +1317,8 @@ RECIPES: dict[str, Recipe] = {
         """
             0.9.6 0.10.1 0.11.0 0.11.4 0.12.0 0.12.2 0.13.0 0.14.0 0.15.0 0.15.2 0.16.0 0.16.1 0.17.0 0.18.0 0.18.2
             0.19.0 0.19.1 0.20.0 0.21.0 0.22.0 0.22.2 0.23.0 0.23.1 0.24.0 0.25.0 0.25.1 0.26.0 0.26.2 0.27.0 0.27.2
-            0.28.0 0.29.0 0.29.1 1.0.0 1.1.0 1.2.0 1.3.0 1.4.0 1.5.1 1.6.0 1.7.0 1.7.1 1.8.0 1.9.0 1.9.2 1.10.0
-            1.11.0 1.12.0 1.13.0 1.14.0 1.14.2 1.15.0 1.16.0
+            0.28.0 0.29.0 0.29.1 1.0.0 1.1.0 1.2.0 1.3.0 1.4.0 1.5.1 1.6.0 1.7.0 1.7.1 1.8.0 1.9.0 1.9.2 1.10.0 1.11.0
+            1.12.0 1.13.0 1.14.0 1.14.2 1.15.0 1.16.0
         """,
         {
             **{name: classes(*TRL_OLD.get(name, ()), name) for name in TRL_CONFIGS.split()},
@@ -997,6 +1344,216 @@ RECIPES: dict[str, Recipe] = {
         },
         root="axolotl/",
     ),
+    "llamafactory": Recipe(
+        "llamafactory",
+        "0.7.1 0.8.0 0.8.1 0.8.2 0.8.3 0.9.0 0.9.1 0.9.2 0.9.3 0.9.4 0.9.5",
+        {
+            "config": with_base(
+                "transformers.Seq2SeqTrainingArguments",
+                union(
+                    classes("TrainingArguments", under="hparams/"),
+                    classes("ModelArguments", under="hparams/"),
+                    classes("DataArguments", under="hparams/"),
+                    classes("FinetuningArguments", under="hparams/"),
+                    classes("GeneratingArguments", under="hparams/"),
+                ),
+            ),
+            "v1": union(
+                classes("ModelArguments", under="v1/config/"),
+                classes("DataArguments", under="v1/config/"),
+                classes("TrainingArguments", under="v1/config/"),
+                classes("SampleArguments", under="v1/config/"),
+            ),
+        },
+        nested=False,
+    ),
+    "ms-swift": Recipe(
+        "ms-swift",
+        """
+            2.6.1 3.0.0 3.0.3 3.1.0 3.1.1.post1 3.2.0 3.2.2 3.3.0 3.3.1 3.4.0 3.4.1.post1 3.5.0 3.5.3 3.6.0 3.6.4
+            3.7.0 3.7.3 3.8.0 3.8.3 3.9.0 3.9.3 3.10.0 3.10.3 3.11.0 3.11.3 3.12.0 3.12.6 4.0.0 4.0.4 4.1.0 4.1.3
+            4.2.0 4.2.3 4.3.0 4.3.2 4.4.0 4.4.2 4.5.0 4.5.3 4.6.0
+        """,
+        {
+            "sft": classes("SftArguments", "TrainArguments", under="argument"),
+            "pt": classes("PretrainArguments", "SftArguments", "TrainArguments", under="argument"),
+            "rlhf": classes("RLHFArguments", under="argument"),
+        },
+        root="swift/",
+        nested=False,
+    ),
+    "accelerate": Recipe(
+        "accelerate",
+        """
+            0.20.3 0.21.0 0.22.0 0.23.0 0.24.0 0.24.1 0.25.0 0.26.0 0.26.1 0.27.2 0.28.0 0.29.0 0.29.3 0.30.0 0.30.1
+            0.31.0 0.32.1 0.33.0 0.34.0 0.34.2 1.0.0 1.0.1 1.1.1 1.2.1 1.3.0 1.4.0 1.5.2 1.6.0 1.7.0 1.8.0 1.8.1 1.9.0
+            1.10.0 1.10.1 1.11.0 1.12.0 1.13.0 1.14.0 1.15.0
+        """,
+        {
+            "config": classes("ClusterConfig"),
+            "sagemaker": classes("SageMakerConfig"),
+            "launch": flags("accelerate.commands.launch"),
+            "deepspeed_config": union(
+                flags("accelerate.commands.launch", r"deepspeed_args"),
+                subscripts("accelerate.commands.config.cluster", "deepspeed_config"),
+            ),
+            "fsdp_config": union(
+                flags("accelerate.commands.launch", r"fsdp_args", "fsdp_"),
+                subscripts("accelerate.commands.config.cluster", "fsdp_config", "fsdp_"),
+            ),
+            "parallelism_config": union(
+                flags("accelerate.commands.launch", r"parallelism_config_args", "parallelism_config_"),
+                subscripts("accelerate.commands.config.cluster", "parallelism_config", "parallelism_config_"),
+            ),
+            "dynamo_config": union(
+                flags("accelerate.commands.launch", r"resource_args", "dynamo_"),
+                subscripts("accelerate.commands.config.cluster", "dynamo_config", "dynamo_"),
+            ),
+        },
+        root="accelerate/",
+        nested=False,
+        needs=(),
+    ),
+    "deepspeed": Recipe(
+        "deepspeed",
+        """
+            0.12.6 0.13.5 0.14.0 0.14.5 0.15.0 0.15.4 0.16.0 0.16.9 0.17.0 0.17.6 0.18.0 0.18.4 0.18.9 0.19.0
+            0.19.1 0.19.2 0.19.3 0.19.4 0.19.5 0.19.6 0.19.7 0.19.8
+        """,
+        {
+            "config": reads_of("deepspeed.runtime.config", "DeepSpeedConfig", "self._param_dict", "param_dict"),
+            **{
+                name: init(name, drop=("optimizer", "last_batch_iteration"))
+                for name in ("LRRangeTest", "OneCycle", "WarmupLR", "WarmupDecayLR", "WarmupCosineLR")
+            },
+        },
+        root="deepspeed/",
+        prefixed=False,
+        needs=(),
+    ),
+    "fms-hf-tuning": Recipe(
+        "fms-hf-tuning",
+        """
+            1.0.0 1.1.0 1.2.0 1.2.2 2.0.1 2.1.2 2.2.0 2.2.1 2.3.0 2.3.1 2.4.0 2.5.0 2.6.0 2.7.1 2.8.0 2.8.2 3.0.0
+            3.1.0 3.2.0 3.2.2
+        """,
+        {
+            "config": union(
+                classes("TrainingArguments", under="tuning/config/configs"),
+                classes("ModelArguments", under="tuning/config/configs"),
+                classes("DataArguments", under="tuning/config/configs"),
+                classes("TrainerControllerArguments", under="tuning/config/configs"),
+                classes("LoraConfig", under="tuning/config/peft_config"),
+                classes("PromptTuningConfig", under="tuning/config/peft_config"),
+                classes("Mxfp4Config", under="tuning/config/peft_config"),
+                classes("QuantizedLoraConfig", under="acceleration_configs/"),
+                classes("FusedOpsAndKernelsConfig", under="acceleration_configs/"),
+                classes("AttentionAndDistributedPackingConfig", under="acceleration_configs/"),
+                classes("FastMoeConfig", under="acceleration_configs/"),
+                classes("TrackerConfigs", under="tuning/config/tracker_configs"),
+                flags("tuning.sft_trainer", "parser"),
+                fixed("accelerate_launch_args"),  # fms-hf-tuning's build/accelerate_launch.py
+            ),
+        },
+        root="tuning/",
+        flatten=("peft",),
+        needs=("transformers", "trl", "accelerate", "peft"),
+    ),
+    "peft": Recipe(
+        "peft",
+        """
+            0.4.0 0.5.0 0.6.2 0.7.1 0.8.2 0.9.0 0.10.0 0.11.1 0.12.0 0.13.2 0.14.0 0.15.2 0.16.0 0.17.1 0.18.0 0.18.1
+            0.19.0 0.19.1 0.20.0 0.21.0 0.21.2
+        """,
+        {
+            name: classes(name, under="peft/tuners/")
+            for name in ("LoraConfig", "PromptTuningConfig", "PrefixTuningConfig")
+        },
+        root="peft/",
+        nested=False,
+        needs=("transformers", "accelerate"),
+    ),
+    "unsloth": Recipe(
+        "unsloth",
+        "2026.5.10 2026.8.22 2026.10.9",
+        {"config": classes("Config", under="unsloth_cli/config")},
+        root="unsloth_cli/",
+    ),
+    "litgpt": Recipe(
+        "litgpt",
+        "0.4.0 0.4.13 0.5.0 0.5.3 0.5.7 0.5.8 0.5.9 0.5.10 0.5.11 0.5.12 0.5.13",
+        {
+            **{
+                f"finetune_{name}": function(f"litgpt.finetune.{name}", "setup")
+                for name in ("lora", "full", "adapter", "adapter_v2", "lora_legacy")
+            },
+            "pretrain": function("litgpt.pretrain", "setup"),
+            **{name: classes(name, under="litgpt/args") for name in ("TrainArgs", "EvalArgs", "LogArgs")},
+        },
+        root="litgpt/",
+        nested=False,
+    ),
+    "mlx-lm": Recipe(
+        "mlx-lm",
+        """
+            0.14.3 0.16.1 0.17.1 0.18.2 0.19.0 0.19.3 0.20.6 0.21.0 0.21.5 0.22.0 0.22.5 0.23.2 0.24.0 0.24.1 0.25.0
+            0.25.3 0.26.0 0.26.4 0.27.1 0.28.0 0.28.1 0.28.2 0.28.3 0.28.4 0.29.1 0.30.7 0.31.1 0.31.3 0.32.0 0.32.2
+        """,
+        {"config": union(dictionary("mlx_lm.lora", "CONFIG_DEFAULTS"), flags("mlx_lm.lora", "parser"))},
+        root="mlx_lm/",
+        needs=("mlx",),
+    ),
+    "instructlab-training": Recipe(
+        "instructlab-training",
+        "0.3.2 0.4.2 0.5.5 0.6.1 0.7.0 0.8.1 0.9.0 0.10.4 0.11.1 0.12.1 0.13.0 0.14.2 0.15.2 0.16.2",
+        {
+            "TrainingArgs": classes("TrainingArgs", under="instructlab/training/config"),
+            "TorchrunArgs": classes("TorchrunArgs", under="instructlab/training/config"),
+        },
+        root="instructlab/",
+    ),
+    "training-hub": Recipe(
+        "training-hub",
+        "0.1.0 0.2.0 0.3.0 0.4.0 0.5.0 0.6.0 0.7.0 0.8.1 0.9.0 0.9.8 0.10.0 0.11.0 0.11.2",
+        {
+            "sft": function("training_hub.algorithms.sft", "sft"),
+            "osft": function("training_hub.algorithms.osft", "osft"),
+            "lora_sft": function("training_hub.algorithms.lora", "lora_sft"),
+            "lora_grpo": function("training_hub.algorithms.lora_grpo", "lora_grpo"),
+            "grpo": function("training_hub.algorithms.lora_grpo", "grpo"),
+        },
+        root="training_hub/",
+        nested=False,
+        needs=("instructlab-training", "unsloth", "trl", "transformers"),
+    ),
+    "oumi": Recipe(
+        "oumi",
+        "0.1.14 0.2.1 0.3.0 0.4.2 0.5.0 0.6.0 0.7 0.8 0.9",
+        {"config": classes("TrainingConfig", under="core/configs/training_config")},
+        root="oumi/",
+        folders=("oumi/core/",),
+        enum_names=True,
+    ),
+    "autotrain-advanced": Recipe(
+        "autotrain-advanced",
+        "0.7.129 0.8.0 0.8.12 0.8.24 0.8.36",
+        {
+            "config": reads_of("autotrain.parser", "AutoTrainConfigParser", "self.config"),
+            "llm": classes("LLMTrainingParams", under="clm/params"),
+            "seq2seq": classes("Seq2SeqParams", under="seq2seq/params"),
+            "sentence_transformers": classes("SentenceTransformersParams", under="sent_transformers/params"),
+            "text_classification": classes("TextClassificationParams", under="text_classification/params"),
+            "vlm": classes("VLMTrainingParams", under="vlm/params"),
+        },
+        root="autotrain/",
+    ),
+    "llm-foundry": Recipe(
+        "llm-foundry",
+        "0.9.0 0.11.0 0.13.0 0.15.0 0.17.0 0.19.0 0.21.0 0.22.0",
+        {"config": classes("TrainConfig", under="utils/config_utils")},
+        root="llmfoundry/",
+        nested=False,
+    ),
 }
 
 # ---------------------------------------------------------------------------------------------- output
@@ -1018,8 +1575,11 @@ def collect(recipe: Recipe, store: Store) -> dict[str, Any]:
         here: dict[str, Read] = {}
         for owner, read in recipe.owners.items():
             one = read(reader)
-            if one is not None:
-                here[owner] = one
+            if one is None:
+                continue
+            here[owner] = one
+            for name, keys in one.blocks.items():
+                here[f"{owner}.{name}" if recipe.prefixed else name] = Read(keys, "", one.files)
         if recipe.nested:
             done: set[str] = set()
             while pending := [name for name in reader.nested if name not in done]:
@@ -1030,16 +1590,25 @@ def collect(recipe: Recipe, store: Store) -> dict[str, Any]:
         for owner, one in here.items():
             found.setdefault(owner, {})[version] = one
         print(f"{recipe.package} {version}: " + ", ".join(f"{o} {len(r.keys)}" for o, r in here.items())[:300])
+    for reads in found.values():
+        for one in reads.values():
+            for name, key in one.keys.items():
+                if any(below not in found for below in key.nested):
+                    kept = tuple(below for below in key.nested if below in found)
+                    one.keys[name] = dataclasses.replace(key, nested=kept)
     return {
         "package": recipe.package,
         "date": datetime.datetime.now(datetime.timezone.utc).date().isoformat(),
         "versions_read": versions,
         "requires": {name: runs(versions, specs) for name, specs in sorted(requires.items())},
-        "owners": {owner: _owner(recipe, versions, reads) for owner, reads in sorted(found.items())},
+        "owners": {owner: _owner(recipe, owner, versions, reads) for owner, reads in sorted(found.items())},
     }
 
 
-def _owner(recipe: Recipe, versions: list[str], reads: dict[str, Read]) -> dict[str, Any]:
+def _owner(recipe: Recipe, name_of: str, versions: list[str], reads: dict[str, Read]) -> dict[str, Any]:
+    def below(block: str) -> str:
+        return f"{name_of}.{block}" if recipe.prefixed else block
+
     names = sorted({name for one in reads.values() for name in one.keys})
     fields: dict[str, Any] = {}
     words: dict[str, Any] = {}
@@ -1053,7 +1622,7 @@ def _owner(recipe: Recipe, versions: list[str], reads: dict[str, Read]) -> dict[
             lists = runs(versions, {v: json.dumps(w) for v, k in here.items() if (w := _words(recipe, k, pick))})
             if lists:
                 target[name] = [[first, last, json.loads(text)] for first, last, text in lists]
-        holds = sorted({n for k in here.values() for n in k.nested})
+        holds = sorted({n for k in here.values() for n in ([below(k.below)] if k.below else k.nested)})
         if holds:
             nested[name] = holds
     files: list[str] = []
@@ -1100,24 +1669,23 @@ def runs(versions: list[str], values: dict[str, str]) -> list[list[str]]:
     return found
 
 
-def _outside(recipe: Recipe, needs: dict[str, str], store: Store) -> Callable[[str], Reader | None]:
-    """Other packages, in the version that this one's own requirement means."""
-    readers: dict[str, Reader | None] = {}
+def _outside(recipe: Recipe, needs: dict[str, str], store: Store) -> Callable[[str, str], Reader | None]:
+    """Other packages, in the oldest or newest version read that this one's requirement allows."""
+    readers: dict[tuple[str, str], Reader] = {}
 
-    def reader(package: str) -> Reader | None:
-        if package == recipe.package or package != "transformers":
+    def reader(package: str, end: str) -> Reader | None:
+        if package == recipe.package or package not in {"transformers", *recipe.flatten}:
             return None
-        if package not in readers:
-            other = RECIPES[package]
-            spec = needs.get(package, "")
+        if (package, end) not in readers:
+            other, spec = RECIPES[package], needs.get(package, "")
+            versions = other.versions.split()
+            fits = [v for v in versions if allowed(spec, v)]
             pin = re.search(r"==\s*([\w.]+)", spec)
-            fits = [v for v in other.versions.split() if allowed(spec, v)]
             if pin and not fits:
-                fits = [v for v in other.versions.split() if version_key(v) <= version_key(pin[1])]
-            # The oldest that `>=` allows is the one of that day; the newest may have lost what it names.
-            version = (fits[-1] if pin else fits[0]) if fits else other.versions.split()[-1]
-            readers[package] = Reader(other, store.release(package, version, other.root), lambda _: None)
-        return readers[package]
+                fits = [v for v in versions if version_key(v) <= version_key(pin[1])][-1:]
+            version = (fits or versions)[0 if end == "oldest" and fits else -1]
+            readers[package, end] = Reader(other, store.release(package, version, other.root), lambda *_: None)
+        return readers[package, end]
 
     return reader
 

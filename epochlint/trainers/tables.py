@@ -438,7 +438,6 @@ class Table:
         return nearest(name, self.names(), cutoff, self._near)
 
 
-
 def _folded(name: str) -> str:
     return re.sub(r"[-_.\s]", "", name.lower())
 
@@ -493,7 +492,6 @@ class Rename:
     __slots__ = (
         "below", "gone_in", "new", "note", "old", "owner", "package", "same_meaning", "since", "source", "value_map"
     )  # fmt: skip
-
 
     def __init__(self, entry: dict[str, Any]) -> None:
         self.package: str = entry["package"]

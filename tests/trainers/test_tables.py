@@ -17,7 +17,7 @@ from epochlint.trainers import tables
 from epochlint.trainers.tables import MISSING, Table, allowed, load, nearest, renames, required_version, version_key
 
 DATA = Path(tables.__file__).parent / "data"
-PACKAGES = sorted(path.stem for path in DATA.glob("*.json") if path.stem != "renames")
+PACKAGES = sorted(p.stem for p in DATA.glob("*.json") if "versions_read" in json.loads(p.read_text("utf-8")))
 OWNERS = [(package, owner) for package in PACKAGES for owner in tables.owners(package)]
 
 # ------------------------------------------------------------------------------------------------ versions
@@ -246,6 +246,70 @@ def test_axolotl() -> None:
     assert config.nested("trl") == ("TRLConfig",)
     assert not config.known("adam_eps")
     assert not config.known("context_parapllel_size")
+
+
+@pytest.mark.parametrize(
+    ("package", "owner", "name", "default"),
+    [
+        ("llamafactory", "config", "cutoff_len", 2048),
+        ("llamafactory", "config", "per_device_train_batch_size", 8),
+        ("llamafactory", "v1", "micro_batch_size", 1),
+        ("ms-swift", "sft", "per_device_train_batch_size", 1),
+        ("ms-swift", "sft", "split_dataset_ratio", 0.0),
+        ("ms-swift", "rlhf", "num_generations", 8),
+        ("accelerate", "config", "num_machines", 1),
+        ("deepspeed", "config", "gradient_clipping", 1.0),
+        ("deepspeed", "WarmupLR", "warmup_num_steps", 1000),
+        ("deepspeed", "WarmupLR", "warmup_type", "log"),
+        ("deepspeed", "fp16", "initial_scale_power", 16),
+        ("deepspeed", "zero_optimization", "reduce_bucket_size", 500_000_000),
+        ("fms-hf-tuning", "config", "save_strategy", "epoch"),
+        ("fms-hf-tuning", "config", "max_steps", -1),
+        ("litgpt", "finetune_lora.train", "global_batch_size", 16),
+        ("litgpt", "finetune_lora", "devices", 1),
+        ("litgpt", "TrainArgs", "global_batch_size", 64),
+        ("mlx-lm", "config", "iters", 1000),
+        ("mlx-lm", "config.lora_parameters", "rank", 8),
+        ("oumi", "TrainingParams", "num_train_epochs", 3),
+        ("peft", "LoraConfig", "lora_alpha", 8),
+        ("unsloth", "TrainingConfig", "learning_rate", 2e-4),
+        ("autotrain-advanced", "llm", "epochs", 1),
+        ("llm-foundry", "config", "eval_interval", 1),
+    ],
+)
+def test_defaults_of_the_newest(package: str, owner: str, name: str, default: object) -> None:
+    assert load(package, owner).default(name, None) == default
+
+
+@pytest.mark.parametrize(
+    ("package", "owner", "name"),
+    [
+        ("instructlab-training", "TrainingArgs", "learning_rate"),
+        ("llm-foundry", "config", "max_duration"),
+        ("deepspeed", "WarmupDecayLR", "total_num_steps"),
+        ("training-hub", "osft", "learning_rate"),
+    ],
+)
+def test_required_keys(package: str, owner: str, name: str) -> None:
+    table = load(package, owner)
+    assert table.required(name, None)
+    assert table.default(name, None) is MISSING
+
+
+@pytest.mark.parametrize(
+    ("package", "owner", "names"),
+    [
+        ("deepspeed", "config", {"train_batch_size", "train_micro_batch_size_per_gpu", "bf16", "wandb", "scheduler"}),
+        ("deepspeed", "zero_optimization", {"stage", "stage3_max_live_parameters", "max_live_parameters"}),
+        ("accelerate", "fsdp_config", {"fsdp_sharding_strategy", "sharding_strategy"}),
+        ("accelerate", "deepspeed_config", {"zero_stage", "gradient_accumulation_steps", "deepspeed_config_file"}),
+        ("fms-hf-tuning", "config", {"r", "peft_method", "use_rslora", "training_data_path", "accelerate_launch_args"}),
+        ("autotrain-advanced", "config", {"task", "base_model", "data", "params", "hub"}),
+        ("mlx-lm", "config", {"lora_layers", "num_layers", "grad_accumulation_steps"}),
+    ],
+)
+def test_known_keys(package: str, owner: str, names: set[str]) -> None:
+    assert names <= load(package, owner).names()
 
 
 # spelling
