@@ -54,5 +54,5 @@ def sectioned(taker: Taker, section: str, names: AnyMapping[str, str], defaults:
     for setting in common.KEYS:
         name = names.get(setting)
         keys[setting] = (name, name.replace("_", "-"), (section, name)) if name is not None else ()
-    usual = defaults if defaults else dict.fromkeys(common.DEFAULTS, MISSING)
+    usual = defaults or dict.fromkeys(common.DEFAULTS, MISSING)
     common.take_common(taker, keys=keys, defaults=usual)

@@ -89,7 +89,7 @@ def read(reading: Reading) -> Run:
     trainer = (text_of(reading.node("training", "trainer_type")) or "hf").lower()
     _saving(taker)
     _method(taker, trainer)
-    _data(taker)
+    _data(taker, trainer)
     taker.whole("lora_rank", ("peft", "lora_r"), default=MISSING)
     taker.number("beta", ("training", "trainer_kwargs", "beta"), default=MISSING)
     taker.whole("sequence_length", ("model", "model_max_length"), default=MISSING)
@@ -135,11 +135,12 @@ def _method(taker: Taker, trainer: str) -> None:
     taker.derive("tuning", Known(tuning, WRITTEN if adapter is not None else DEFAULT, key_span=place))
 
 
-def _data(taker: Taker) -> None:
+def _data(taker: Taker, trainer: str) -> None:
     run, reading = taker.run, taker.reading
     if reading.entry("data", "train", "pack") is not None:
         taker.flag("packing", ("data", "train", "pack"))
-    if reading.entry("data", "train", "stream") is not None:
+    # Oumi's own loop ends with the stream; transformers' needs a number of steps.
+    if trainer in _COUNTED and reading.entry("data", "train", "stream") is not None:
         taker.flag("streaming", ("data", "train", "stream"))
     for key, sources in (("train", run.training), ("validation", run.validation)):
         node = reading.node("data", key, "datasets")
