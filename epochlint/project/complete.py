@@ -49,6 +49,8 @@ def complete(
                 run.settings[setting] = known
             elif name == "records":
                 run.settings["declared_records"] = known
+    for settle in run.after_counting:
+        settle(run)
     purpose = assumed.purpose or (said.purpose if said is not None else None)
     run.smoke = run.smoke or purpose is not None
     run.observations.extend(disagreements(run, companions))

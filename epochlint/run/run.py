@@ -126,6 +126,7 @@ class Run:
     """
 
     __slots__ = (
+        "after_counting",
         "command",
         "defaults",
         "eras",
@@ -161,6 +162,7 @@ class Run:
         self.training: list[DataSource] = []
         self.validation: list[DataSource] = []
         self.observations: list[Observation] = []
+        self.after_counting: list[Callable[[Run], None]] = []  # settings that hang on the number of rows
         self.overlong = ""  # what becomes of records over the length limit: "dropped", "cut"
         self.smoke = False  # declared or named as a smoke or over-fit test
         self.placeholder = False  # its data only stands for private data
