@@ -16,6 +16,7 @@ numbers, shares are fractions of one, rates are what the optimizer is given.
 | validation_rows | rows of validation data of its own |
 | drop_last, packing, streaming | booleans |
 | packing_joins | True where packing only joins rows and never cuts one: there are at most as many packs as rows |
+| packing_drops | True where what does not fill a whole sequence is dropped |
 | learning_rate, min_rate, weight_decay | numbers |
 | rate_multiplier | True where `learning_rate` multiplies a rate that the provider chooses |
 | scheduler | the schedule's name in transformers' words where it has one |

@@ -372,6 +372,9 @@ class Trl:
         joins = strategy in ("bfd", "ffd") or (strategy is None and self.trl.at_least("0.19") is True)
         if packing.value is True and joins and not self.patched:
             self.run.settings["packing_joins"] = Known(True)
+        if packing.value is True and self.trl.at_least("0.15") is False:
+            # `ConstantLengthDataset` gives whole sequences only (trl 0.12.2 and 0.14, `trainer/utils.py`).
+            self.run.settings["packing_drops"] = Known(True)
 
     def _take_length(self) -> None:
         """Texts are cut at `max_length`, once `max_seq_length`: 1,024 by default in most versions."""
