@@ -52,6 +52,8 @@ _PARAMETER = re.compile(r"([A-Za-z_][A-Za-z0-9_]*|[0-9]+|[@*#?$!-])(?:\[((?:[^\[
 _OPERATOR = re.compile(r":?[-=+?]|##?|%%?|//?|\^\^?|,,?|:|@")
 _TEMPLATE = re.compile(r"\{\{.*?\}\}|\{%.*?%\}|<%.*?%>", re.DOTALL)
 _ANSI = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "e": "\x1b", "f": "\f", "v": "\v"}
+# What expanding may cost in one script, in characters; a piece counts as sixteen.
+MOST_WORK = 2_000_000
 # Variables that hold a number of further flags rather than one word.
 _FLAGS_NAME = re.compile(r"arg|opt|flag|extra|param|overrid|kwarg|cmd|command", re.IGNORECASE)
 
@@ -59,11 +61,12 @@ _FLAGS_NAME = re.compile(r"arg|opt|flag|extra|param|overrid|kwarg|cmd|command", 
 class Expander:
     """Expands words in a scope. What a command would print is left to `substitute`."""
 
-    __slots__ = ("_depth", "scope", "source")
+    __slots__ = ("_depth", "scope", "source", "work")
 
     def __init__(self, source: Source) -> None:
         self.source = source
         self.scope = Scope()
+        self.work = MOST_WORK
         self._depth = 0
 
     # Words --------------------------------------------------------------------------------------------------------
@@ -332,6 +335,9 @@ class Expander:
         return Piece(None, place, reason=reason, quoted=quoted, several=several, absent=absent, name=name)
 
     def _expanded(self, pieces: list[Piece], place: tuple[int, int], quoted: bool, name: str = "") -> list[Piece]:
+        self.work -= sum(len(piece.text or "") + 16 for piece in pieces)
+        if self.work < 0:
+            return [Piece(None, place, reason="the script is too large to follow", quoted=quoted)]
         found: list[Piece] = []
         for piece in pieces:
             written = piece.written if piece.written is not None else Span(self.source, *piece.place)
@@ -365,7 +371,7 @@ class Expander:
             if index:
                 found.append(Piece(" ", place, quoted=True) if joined else BREAK)
             pieces = self._expanded(item, place, quoted, name)
-            for piece, stored in zip(pieces, item, strict=True):
+            for piece, stored in zip(pieces, item, strict=False):
                 piece.several = stored.several
             found += pieces or ([Piece("", place, quoted=True)] if quoted else [])
         if not joined and items:

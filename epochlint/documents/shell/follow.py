@@ -49,11 +49,12 @@ _LEAVES = ("exit", "return")
 class Follower(Running):
     """Follows one script: `commands` are the programs that it runs."""
 
-    __slots__ = ("_steps",)
+    __slots__ = ("_steps", "_stopped")
 
     def __init__(self, source: Source, settings: Mapping, scheduler: str, environment: Mapping | None) -> None:
         super().__init__(source, settings, scheduler, environment)
         self._steps = MOST_STEPS
+        self._stopped = False
 
     def follow(self, text: Text, statements: Sequence[Statement]) -> None:
         """Follows a script's statements, then the functions that it defines and never calls."""
@@ -84,9 +85,10 @@ class Follower(Running):
 
     def statement(self, text: Text, node: Statement) -> str:
         self._steps -= 1
-        if self._steps < 0:
-            if self._steps == -1:
+        if self._steps < 0 or self.work < 0:
+            if not self._stopped:
                 self._problem("too-large", "it does more than can be followed", text.place(node.start, node.end)[0])
+            self._stopped = True
             return "exit"
         if isinstance(node, Simple):
             return self._simple(text, node)
@@ -127,7 +129,7 @@ class Follower(Running):
         """Follows statements in a copy of the state; the copy afterwards, and how they ended."""
         before = self.scope
         self.scope = before.copy()
-        self._steps -= len(before.variables) // 50
+        self.work -= 4 * len(before.variables)
         try:
             flow = self.run(text, statements)
         finally:

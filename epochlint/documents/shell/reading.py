@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from epochlint.documents.document import Mapping
     from epochlint.source import Source
 
-# A launch script has kilobytes; megabytes are archives that unpack themselves.
-LARGEST = 1_000_000
+# A launch script has kilobytes; larger ones are archives that unpack themselves.
+LARGEST = 200_000
 
 # A script without any of these starts no training. Lower case.
 _WORDS = (
@@ -33,7 +33,7 @@ def read(source: Source, *, environment: dict[str, str] | Mapping | None = None)
     if not may_train(text):
         return document
     if len(text) > LARGEST:
-        reason = f"larger than {LARGEST // 1_000_000} MB, which no launch script is"
+        reason = f"larger than {LARGEST // 1_000} KB, which no launch script is"
         document.problems.append(Problem("too-large", reason, Span(source, 0, 0)))
         return document
     if "\0" in text:

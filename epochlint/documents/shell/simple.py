@@ -61,6 +61,7 @@ class Running(Judging):
         "_directives",
         "_environment",
         "_guarded",
+        "_running",
         "_seen",
         "_variants",
         "commands",
@@ -79,6 +80,7 @@ class Running(Judging):
         self._guarded = 0
         self._variants = 1
         self._seen: set[tuple[object, ...]] = set()
+        self._running: set[int] = set()  # by id of the functions' bodies
 
     def run(self, text: Text, statements: Sequence[Statement]) -> str:
         """Follows statements in order; how they end: "" at their end, or "exit", "return", "break", "continue"."""
@@ -226,8 +228,8 @@ class Running(Judging):
 
     def _call(self, text: Text, body: Statement, arguments: list[Field] | None) -> str:
         """A function's body, with its arguments; those of the script where they are not known."""
-        if self._calls >= DEEPEST_CALLS:
-            return ""
+        if self._calls >= DEEPEST_CALLS or id(body) in self._running:
+            return ""  # a function that calls itself is followed once
         before = self.scope.arguments
         if arguments is not None and any(field.text is None and field.pieces[0].several for field in arguments):
             arguments = None  # main "$@"
@@ -235,10 +237,12 @@ class Running(Judging):
         names = local_names(text, body)
         saved = {local: self.scope.variables.get(local) for local in names}
         self._calls += 1
+        self._running.add(id(body))
         try:
             flow = self.statement(text, body)
         finally:
             self._calls -= 1
+            self._running.discard(id(body))
             self.scope.arguments = before
             for local, value in saved.items():
                 if value is None:
@@ -476,6 +480,7 @@ class Running(Judging):
         inner = Text.joined(limited(pieces))
         if not inner.text.strip():
             return
+        self.work -= 8 * len(inner.text)
         parser = Parser(inner.text)
         parser.parse()
         before = len(self.commands)

@@ -12,6 +12,7 @@ import re
 
 # Nesting deeper than this is no script that a person wrote; each level costs a few frames of Python's stack.
 DEEPEST = 40
+_LONGEST_SUM = 2_000  # characters of `(( ))`
 
 _BLANK = re.compile(r"(?:[ \t\r]|\\\n)+")
 _WORD_STOP = re.compile(r"[ \t\r\n;&|<>()'\"\\$`]")
@@ -329,6 +330,7 @@ def double_paren(text: str, at: int, end: int) -> tuple[int, int] | None:
     """The range between `((` (which begins at `at`) and its `))`; None where these are two subshells."""
     open_brackets = 0
     position = at
+    end = min(end, at + _LONGEST_SUM)
     while found := _ARITHMETIC.search(text, position, end):
         position = found.end()
         if found[0] == "(":

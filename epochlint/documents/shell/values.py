@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 LONGEST = 65_536  # characters of one value
 MOST_FIELDS = 4_096  # words that one word may become
+MOST_PIECES = 512  # pieces that one value keeps apart
 
 
 class Piece:
@@ -236,10 +237,14 @@ def _part(piece: Piece, start: int, end: int) -> Piece:
 
 
 def limited(pieces: list[Piece]) -> list[Piece]:
-    """The pieces, or a gap where they come to too much: a script can double a variable sixty times."""
-    if len(pieces) > MOST_FIELDS or sum(len(piece.text or "") for piece in pieces) > LONGEST:
-        return [Piece(None, pieces[0].place, reason="it is too long")]
-    return pieces
+    """Pieces that a variable may hold: a script can double it sixty times. Very many become one, or a gap."""
+    if len(pieces) <= MOST_PIECES:
+        total = sum(len(piece.text or "") for piece in pieces)
+        return pieces if total <= LONGEST else [Piece(None, pieces[0].place, reason="it is too long")]
+    known = text_of(pieces)
+    if known is None or len(known) > LONGEST:
+        return [Piece(None, pieces[0].place, reason="it is too long", several=True)]
+    return [Piece(known, (pieces[0].place[0], max(pieces[0].place[0], pieces[-1].place[1])))]
 
 
 def stored(piece: Piece, keep: bool = False) -> Piece:
