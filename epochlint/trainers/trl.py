@@ -119,6 +119,8 @@ _SCRIPT_KEYS = frozenset({
 _ACCELERATE = {"fsdp1": 8, "fsdp2": 8, "multi_gpu": 8, "single_gpu": 1, "zero1": 8, "zero2": 8, "zero3": 8}
 
 
+_OLDEST = "0.9.6"  # version of trl that was read
+
 # Packing strategies that only some versions have -> the versions that refuse them, from the first to before the second
 # (trl 0.19.1 to 1.16, `data_utils.py`, `pack_dataset`).
 _STRATEGIES: dict[str, tuple[str | None, str | None]] = {
@@ -508,6 +510,10 @@ class Trl:
             reason = f"packing_strategy {_word(strategy)} does not exist in this version of TRL"
             observe = self.hf.taker.observe
             observe("rejected", strategy.key_span, reason=reason, consumer="trl", package="trl", **bounds_)
+        first = self.table.versions[0]
+        if self.owner is not None and self.trl.at_least(first) is False and version_key(first) > version_key(_OLDEST):
+            reason = f"{self.owner} came with trl {first}"
+            self.hf.taker.observe("rejected", self.run.span, reason=reason, consumer="trl")
         # KTO's estimate of the divergence needs two rows on each device (trl 0.9.6 to 0.24, `kto_trainer.py`).
         batch = self.hf.setting("per_device_batch")
         plain = self.hf.setting("loss_type").value in (None, "kto")
