@@ -237,3 +237,48 @@ def test_the_cap_of_the_example_scripts() -> None:
     run = hf_args.read(of_flags("--output_dir out --per_device_train_batch_size 4 --max_train_samples 100"))
     assert fact(run, "records", rows=1000).number == 100
     assert fact(run, "records", rows=60).number == 60
+
+
+class TestOwnClass:
+    TEXT = """
+        from dataclasses import dataclass, field
+        import transformers
+        from transformers import HfArgumentParser, Trainer
+
+        @dataclass
+        class TrainingArguments(transformers.TrainingArguments):
+            num_train_epochs: float = field(default=1)
+            model_max_length: int = field(default=512)
+
+        """
+
+    PARSER = "\n        (args,) = HfArgumentParser(TrainingArguments).parse_args_into_dataclasses()\n"
+    COMMAND = ("call", "transformers.TrainingArguments")
+
+    def test_its_defaults_stand_for_the_librarys(self) -> None:
+        reading = of_flags(
+            "--output_dir out --per_device_train_batch_size 4", ("call", "transformers.TrainingArguments")
+        )
+        reading.python = script(self.TEXT + self.PARSER)
+        run = hf_args.read(reading)
+        assert (run.setting("epochs").number, run.setting("epochs").origin) == (1, DEFAULT)
+        assert run.setting("accumulation").number == 1
+
+    def test_a_flag_beats_them(self) -> None:
+        reading = of_flags("--output_dir out --num_train_epochs 4", self.COMMAND)
+        reading.python = script(self.TEXT + self.PARSER)
+        assert hf_args.read(reading).setting("epochs").number == 4
+
+    def test_its_fields_are_known_in_a_call(self) -> None:
+        document = script(self.TEXT + "\n        args = TrainingArguments(output_dir='out', model_max_length=256)\n")
+        run = hf_args.read(of_call(document, "TrainingArguments"))
+        assert said(run, "unknown_key") == []
+        assert said(run, "misspelt_key") == []
+        assert run.setting("epochs").number == 1
+
+    def test_attributes_that_are_set_later_are_no_keywords(self) -> None:
+        document = script(
+            "from transformers import TrainingArguments\nargs = TrainingArguments('out')\nargs.logging_step = 3\n"
+        )
+        run = hf_args.read(of_call(document, "TrainingArguments"))
+        assert said(run, "misspelt_key") == []

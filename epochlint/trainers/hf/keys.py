@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from epochlint.documents.document import Entry
     from epochlint.run.versions import Versions
+    from epochlint.source import Span
     from epochlint.trainers.hf.loading import HfTaker
     from epochlint.trainers.tables import Table
     from epochlint.trainers.trainer import Reading
@@ -94,11 +95,31 @@ def consumer_of(reading: Reading, table: Table, extra: Iterable[str] = ()) -> Co
         # A class of the script's own that derives from the library's may have fields of its own.
         callee = str(getattr(call, "callee", "")).rpartition(".")[2]
         own = bool(getattr(call, "local", False)) or callee != getattr(call, "name", "")
-        return Consumer(name, (table,), extra, complete=not own)
+        # What stands outside the call are such fields, or attributes that are set later.
+        span = getattr(getattr(call, "arguments", None), "span", None)
+        outside = {
+            entry.key for entry, _ in reading.entries() if span is not None and not _within(entry.key_span, span)
+        }
+        return Consumer(name, (table,), {*extra, *outside - table.names()}, complete=not own)
     if reading.via in ("parse_yaml_file", "parse_json_file", "parse_dict", "argparse") and reading.python is not None:
         return _of_parser(reading, table, extra)
     rejects = True if reading.via.startswith("parse_") else None
     return Consumer(name, (table,), extra, complete=False, visible=bool(reading.via), rejects=rejects)
+
+
+def _within(inner: Span, outer: Span) -> bool:
+    return inner.source is outer.source and outer.start <= inner.start and inner.end <= outer.end
+
+
+def class_of(reading: Reading) -> object | None:
+    """The class that a parser of the script fills for this reading."""
+    origin = reading.command[1] if reading.command[:1] == ("call",) and len(reading.command) > 1 else ""
+    for parser in getattr(reading.python, "parsers", ()):
+        for one in parser.dataclasses:
+            if origin and (one.origin == origin or origin in one.bases):
+                found: object = one
+                return found
+    return None
 
 
 def _of_parser(reading: Reading, table: Table, extra: Iterable[str]) -> Consumer:

@@ -10,19 +10,20 @@ run = hf.finish()
 
 from __future__ import annotations
 
-from epochlint.documents.document import Scalar
-from epochlint.run.known import UNKNOWN, Known
+from epochlint.documents.document import Entry, Mapping, Scalar
+from epochlint.run.known import DEFAULT, UNKNOWN, Known
 from epochlint.run.run import Run
 from epochlint.trainers.hf import common, keys, refusals
 from epochlint.trainers.hf.counting import after_cap
 from epochlint.trainers.hf.eras import eras
-from epochlint.trainers.hf.loading import HfTaker, loader_of, opened, prepared, root_of
+from epochlint.trainers.hf.loading import HfTaker, copied, loader_of, opened, prepared, root_of
+from epochlint.trainers.trainer import Layer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable
+    from collections.abc import Mapping as AnyMapping
 
-    from epochlint.documents.document import Entry
     from epochlint.run.counting import Counting
     from epochlint.run.run import Era
     from epochlint.trainers.hf.eras import Segment
@@ -45,7 +46,7 @@ class Hf:
         self, reading: Reading, label: str, table: Table, extra: Iterable[str] = (), loader: Loader | None = None
     ) -> None:
         self.consumer = keys.consumer_of(reading, table, extra)
-        reading = prepared(reading, self.consumer.names())
+        reading = _with_own_defaults(prepared(reading, self.consumer.names()), table)
         if not reading.via and _own_schema(reading, self.consumer):
             # The program that reads this section picks its keys, and may set others itself.
             reading = opened(reading)
@@ -62,7 +63,9 @@ class Hf:
     # Taking -----------------------------------------------------------------------------------------------------------
 
     def take_common(
-        self, defaults: Mapping[str, object] | None = None, keys: Mapping[str, tuple[str, ...]] | None = None
+        self,
+        defaults: AnyMapping[str, object] | None = None,
+        keys: AnyMapping[str, tuple[str, ...]] | None = None,
     ) -> None:
         common.take_common(self.taker, defaults=defaults, keys=keys)
 
@@ -134,9 +137,23 @@ class Hf:
         return self.run
 
 
+def _with_own_defaults(reading: Reading, table: Table) -> Reading:
+    """The reading with the defaults of a class that the script derives from the library's, as its weakest layer."""
+    if reading.python is None or reading.via == "call":
+        return reading
+    fields = getattr(keys.class_of(reading), "fields", None)
+    if not fields:
+        return reading
+    known = [(name, flag) for name, flag in fields.items() if flag.default is not None and table.known(name)]
+    if not known:
+        return reading
+    entries = [Entry(name, flag.span, flag.default) for name, flag in known]
+    return copied(reading, [*reading.layers, Layer(Mapping(known[0][1].span, entries), DEFAULT)])
+
+
 def _own_schema(reading: Reading, consumer: keys.Consumer) -> bool:
     """Whether a section holds keys of its author's own beside the arguments."""
-    mapping = reading.layers[-1].mapping
+    mapping = reading.layers[-1].mapping  # the config itself: without a script there are no defaults behind it
     if root_of(reading.document, mapping) is None:
         return False
     return any(not consumer.knows(entry.key) for entry in mapping.entries)
