@@ -46,8 +46,24 @@ class Entry:
 
 
 TRAINERS: tuple[Entry, ...] = (
+    Entry("providers.bedrock", r"baseModelIdentifier", ("boto3", "aioboto3")),
+    Entry("providers.sagemaker", r"training_config|TrainingJobName|TextGenerationJobConfig|results_dir", ("boto3",)),
+    Entry(
+        "providers.vertex",
+        r"TuningSpec|preferenceOptimizationSpec|distillationSpec|_tuning_spec",
+        ("vertexai", "google"),
+    ),
+    Entry("providers.fireworks", r"baseModel|warmStartFrom", ("fireworks",)),
+    Entry("providers.mistral_api", r"training_files", ("mistralai",)),
+    Entry("providers.dashscope", r"training_file_ids", ("dashscope",)),
+    Entry("providers.nebius", r"training_file"),
+    Entry("providers.together", r"training_file", ("together",)),
     Entry("providers.azure_openai", r"training_file", ("openai",)),
     Entry("providers.openai", r"training_file", ("openai",)),
+    Entry("providers.cohere", r"dataset_id", ("cohere",)),
+    Entry("providers.azure_ml", r"model_provider|registries/azureml"),
+    Entry("providers.databricks", r"train_data_path", ("databricks",)),
+    Entry("providers.predibase", r"effective_batch_size|train_steps|enable_early_stopping", ("predibase",)),
     Entry("torchtune", r"_component_|\btune run\b"),
     Entry("llm_foundry", r"max_duration"),
     Entry("nemo_automodel", r"step_scheduler"),
@@ -65,7 +81,10 @@ TRAINERS: tuple[Entry, ...] = (
         "llamafactory",
         r"finetuning_type|cutoff_len|llamafactory|\blmf train|kernel_config|dist_config|model_class",
     ),
-    Entry("ms_swift", r"tuner_type|split_dataset_ratio|rlhf_type|sft_type|\b(?:swift|megatron) (?:sft|pt|rlhf)\b|swift[./]cli[./]"),
+    Entry(
+        "ms_swift",
+        r"tuner_type|split_dataset_ratio|rlhf_type|sft_type|\b(?:swift|megatron) (?:sft|pt|rlhf)\b|swift[./]cli[./]",
+    ),
     Entry("unsloth", r"train_on_completions|training_type|\bunsloth train\b"),
     Entry("oumi", r"\btrainer_type\b|\boumi (?:train|distributed)\b"),
     Entry("autotrain", r"(?<![^\n])task:|\bautotrain\b"),

@@ -1,0 +1,98 @@
+"""Azure ML's fine-tuning jobs and the registry's fine-tuning pipelines.
+
+azure-ai-ml 1.35.2, loaders run: a custom model's hyperparameters are text, with any key; azure_open_ai takes three, as
+numbers (or text that holds one), and no "auto".
+"""
+
+from __future__ import annotations
+
+from epochlint.documents.document import Mapping, Scalar
+from epochlint.run.counting import Counting
+from epochlint.run.known import DERIVED, UNKNOWN, Known
+from epochlint.trainers.providers.request import Request, facts
+from epochlint.trainers.providers.simple import EXAMPLES, by_examples, warmup
+from epochlint.trainers.settings import text_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from epochlint.documents.document import Document
+    from epochlint.run.run import Run
+    from epochlint.trainers.trainer import Reading
+
+LABEL = "azure-ml"
+CALLS: frozenset[str] = frozenset()
+
+_DEVICES = Counting(by_examples, warmup)
+
+
+def recognise(document: Document) -> list[Mapping]:
+    return [mapping for mapping in document.mappings() if _is_job(mapping) or _pipeline(mapping) is not None]
+
+
+def _is_job(mapping: Mapping) -> bool:
+    return text_of(mapping.get("type")) == "finetuning" and "model_provider" in mapping
+
+
+def _pipeline(mapping: Mapping) -> Mapping | None:
+    """The inputs of a pipeline job of one of the registry's fine-tuning components."""
+    if text_of(mapping.get("type")) != "pipeline":
+        return None
+    jobs = mapping.mapping("jobs")
+    for entry in jobs.entries if jobs is not None else ():
+        if isinstance(entry.value, Mapping):
+            component = text_of(entry.value.get("component")) or ""
+            if "registries/azureml" in component and ("finetune" in component or "pipeline" in component):
+                return entry.value.mapping("inputs") or mapping.mapping("inputs")
+    return None
+
+
+def read(reading: Reading) -> Run:
+    if reading.text("type") == "pipeline":
+        return _read_pipeline(reading)
+    openai = reading.text("model_provider") == "azure_open_ai"
+    request = Request(reading, LABEL, EXAMPLES if openai else _DEVICES)
+    run = request.run
+    block = reading.mapping("hyperparameters")
+    if openai:
+        run.settings["accumulation"] = Known(1, DERIVED)
+        run.settings["rate_multiplier"] = Known(True, DERIVED)
+        request.take("epochs", "hyperparameters", "n_epochs")
+        request.take("per_device_batch", "hyperparameters", "batch_size", whole=True)
+        request.take("learning_rate", "hyperparameters", "learning_rate_multiplier")
+        request.judge(block, facts("azure-ml")["hyperparameters"])
+    else:
+        del run.settings["gpus"]  # neither a number nor a kind of machine is in the file
+        request.take("epochs", "hyperparameters", "num_train_epochs")
+        request.take("per_device_batch", "hyperparameters", "per_device_train_batch_size", whole=True)
+        request.take("accumulation", "hyperparameters", "gradient_accumulation_steps", whole=True)
+        request.take("learning_rate", "hyperparameters", "learning_rate")
+        _text_only(request, block)
+    request.take_files("training_data", "validation_data")
+    return run
+
+
+def _text_only(request: Request, block: Mapping | None) -> None:
+    for entry in block.entries if block is not None else ():
+        node = entry.value
+        if isinstance(node, Scalar) and isinstance(node.value, (int, float)):
+            values = {"key": entry.key, "value": node.raw, "reason": "a custom model's settings are text in quotes"}
+            request.observe("provider_type", entry.key_span, **values)
+
+
+def _read_pipeline(reading: Reading) -> Run:
+    inputs = _pipeline(reading.layers[0].mapping)
+    request = Request(reading, LABEL, _DEVICES)
+    run = request.run
+    if inputs is None:
+        run.settings["gpus"] = UNKNOWN
+        return run
+    from epochlint.trainers.trainer import Layer, Reading
+
+    request.reading = Reading(reading.document, [Layer(inputs)], reading.versions, span=reading.span, base=reading.base)
+    request.take("epochs", "num_train_epochs")
+    request.take("per_device_batch", "per_device_train_batch_size", whole=True)
+    request.take("accumulation", "gradient_accumulation_steps", whole=True)
+    request.take("learning_rate", "learning_rate")
+    del run.settings["gpus"]
+    request.take("gpus", "number_of_gpu_to_use_finetuning", whole=True)
+    return run

@@ -1,0 +1,77 @@
+"""Amazon Bedrock's model customization jobs: every hyperparameter is text, with ranges by model family.
+
+botocore 1.44.8 refuses numbers before anything is sent, and takes every key and every text.
+"""
+
+from __future__ import annotations
+
+from epochlint.documents.document import Mapping
+from epochlint.run.known import DERIVED, Known
+from epochlint.trainers.providers.request import Request, facts
+from epochlint.trainers.providers.simple import EXAMPLES, HIDDEN
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from epochlint.documents.document import Document
+    from epochlint.run.run import Run
+    from epochlint.trainers.trainer import Reading
+
+LABEL = "bedrock"
+CALLS = frozenset(
+    {
+        "boto3.client.create_model_customization_job",
+        "boto3.Session.client.create_model_customization_job",
+        "boto3.session.Session.client.create_model_customization_job",
+        "aioboto3.Session.client.create_model_customization_job",
+    }
+)
+
+# A part of the model's identifier -> family of the data file; the first that fits.
+_FAMILIES = (
+    ("titan-text-premier", "titan-text-premier"),
+    ("titan-text", "titan-text"),
+    ("claude", "claude"),
+    ("cohere.command", "cohere"),
+    ("meta.llama", "llama"),
+    ("amazon.nova", "nova"),
+)
+
+
+def recognise(document: Document) -> list[Mapping]:
+    return [
+        mapping
+        for mapping in document.mappings()
+        if "baseModelIdentifier" in mapping and "trainingDataConfig" in mapping and "status" not in mapping
+    ]
+
+
+def read(reading: Reading) -> Run:
+    spec = facts("bedrock")
+    family = _family(reading)
+    fields: dict[str, Any] = spec["families"].get(family, {})
+    request = Request(reading, LABEL, EXAMPLES if "batchSize" in fields else HIDDEN)
+    run = request.run
+    run.settings["accumulation"] = Known(1, DERIVED)
+    request.take("epochs", "hyperParameters", "epochCount")
+    request.take("per_device_batch", "hyperParameters", "batchSize", whole=True)
+    rate = "learningRateMultiplier" if family == "claude" else "learningRate"
+    request.take("learning_rate", "hyperParameters", rate)
+    if family == "claude":
+        run.settings["rate_multiplier"] = Known(True, DERIVED)
+    request.take("warmup_steps", "hyperParameters", "learningRateWarmupSteps", whole=True)
+    for setting, key in (("epochs", "epochCount"), ("per_device_batch", "batchSize"), ("learning_rate", rate)):
+        if key in fields and not reading.open_ended and reading.entry("hyperParameters", key) is None:
+            request.default(setting, fields[key]["default"])
+    if reading.text("customizationType") == "CONTINUED_PRE_TRAINING":
+        run.settings["method"] = Known("pretrain", DERIVED)
+    if fields:
+        request.judge(reading.mapping("hyperParameters"), fields)
+    request.limits(spec["records"].get(family))
+    return run
+
+
+def _family(reading: Reading) -> str:
+    model = (reading.text("baseModelIdentifier") or "").lower()
+    return next((family for part, family in _FAMILIES if part in model), "")

@@ -1,0 +1,53 @@
+"""Fireworks' fine-tuning jobs. `batchSize` counts tokens, 0 means "not set"."""
+
+from __future__ import annotations
+
+from epochlint.documents.document import Mapping
+from epochlint.run.known import DERIVED, Known
+from epochlint.trainers.providers.request import Request, facts
+from epochlint.trainers.providers.simple import HIDDEN
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from epochlint.documents.document import Document
+    from epochlint.run.run import Run
+    from epochlint.trainers.trainer import Reading
+
+LABEL = "fireworks"
+CALLS = frozenset(
+    {
+        "fireworks.Fireworks.supervised_fine_tuning_jobs.create",
+        "fireworks.AsyncFireworks.supervised_fine_tuning_jobs.create",
+        "fireworks.Fireworks.dpo_jobs.create",
+    }
+)
+_HYPER = ("epochs", "learningRate", "loraRank", "batchSize", "batchSizeSamples", "maxContextLength")
+
+
+def recognise(document: Document) -> list[Mapping]:
+    found = []
+    for mapping in document.mappings():
+        if "dataset" not in mapping or any(key in mapping for key in ("state", "status", "createTime")):
+            continue
+        nested = mapping.mapping("trainingConfig")
+        if (nested is not None and "baseModel" in nested) or (("baseModel" in mapping or "warmStartFrom" in mapping) and any(key in mapping for key in _HYPER)):
+            found.append(mapping)
+    return found
+
+
+def read(reading: Reading) -> Run:
+    spec = facts("fireworks")
+    request = Request(reading, LABEL, HIDDEN)
+    run = request.run
+    prefix = ("trainingConfig",) if reading.mapping("trainingConfig") is not None else ()
+    call = reading.command[:1] == ("call",)
+    for setting, key, snake in (("epochs", "epochs", "epochs"), ("learning_rate", "learningRate", "learning_rate")):
+        known = request.take(setting, *prefix, snake if call else key)
+        if known.number == 0:  # not set
+            run.settings.pop(setting, None)
+    if "lossConfig" in reading or any("dpo" in word for word in reading.command):
+        run.settings["method"] = Known("dpo", DERIVED)
+    request.limits(spec["records"])
+    if not call and not prefix:
+        request.judge(reading.layers[0].mapping, spec["hyperparameters"], complete=False)
+    return run

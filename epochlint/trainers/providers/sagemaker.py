@@ -1,0 +1,136 @@
+"""Amazon SageMaker: training jobs, Autopilot's text generation, and HyperPod recipes (llmft, verl, Nova).
+
+aws/sagemaker-hyperpod-recipes 2631995; botocore 1.44.8 (hyperparameters are text).
+"""
+
+from __future__ import annotations
+
+from math import floor
+
+from epochlint.documents.document import Mapping, Scalar
+from epochlint.run.counting import Counting, after
+from epochlint.run.known import DERIVED, UNKNOWN, Known
+from epochlint.run.run import DataSource
+from epochlint.trainers.providers.request import Request
+from epochlint.trainers.providers.simple import GLOBAL, HIDDEN, by_examples, global_batch, warmup
+from epochlint.trainers.settings import text_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from epochlint.documents.document import Document
+    from epochlint.run.counting import Get
+    from epochlint.run.run import Run
+    from epochlint.trainers.trainer import Reading
+
+LABEL = "sagemaker"
+CALLS = frozenset({"boto3.client.create_training_job"})
+
+
+def recognise(document: Document) -> list[Mapping]:
+    return [mapping for mapping in document.mappings() if _is_recipe(mapping) or _is_job(mapping)]
+
+
+def _is_recipe(mapping: Mapping) -> bool:
+    """A HyperPod recipe: `run` with a model type or name, and a trainer's or training's settings."""
+    run = mapping.mapping("run")
+    if run is None or "name" not in run:
+        return False
+    return ("training_config" in mapping or "trainer" in mapping) and (
+        "model_type" in run or "results_dir" in run or "replicas" in run
+    )
+
+
+def _is_job(mapping: Mapping) -> bool:
+    if any(key in mapping for key in ("TrainingJobStatus", "TrainingJobArn", "CreationTime", "SecondaryStatus")):
+        return False
+    if "HyperParameters" in mapping and ("TrainingJobName" in mapping or "AlgorithmSpecification" in mapping):
+        return True
+    return mapping.mapping("AutoMLProblemTypeConfig", "TextGenerationJobConfig") is not None or (
+        mapping.mapping("TextGenerationJobConfig") is not None
+    )
+
+
+def read(reading: Reading) -> Run:
+    if reading.mapping("run") is not None:
+        return _read_recipe(reading)
+    return _read_job(reading)
+
+
+def _split(rows: Known, get: Get) -> Known:
+    """Rows after `train_val_split_ratio` (0.9 unless a validation file is given)."""
+    share = get("training_share").number
+    return after(rows, lambda n: floor(n * share + 1e-9), f"floor({share:g} x {{}})") if share else rows
+
+
+_RECIPE = Counting(by_examples, warmup, global_batch, _split)
+
+
+def _read_recipe(reading: Reading) -> Run:
+    kind = reading.text("run", "model_type") or ""
+    nova = "nova" in kind.lower()
+    request = Request(reading, LABEL, GLOBAL if nova else _RECIPE)
+    run = request.run
+    args = ("training_config", "training_args")
+    if reading.mapping(*args) is not None:
+        request.take("epochs", *args, "max_epochs")
+        request.take("global_batch", *args, "train_batch_size", whole=True)
+        request.take("per_device_batch", *args, "micro_train_batch_size", whole=True)
+        request.take("learning_rate", *args, "learning_rate")
+        request.take("warmup_ratio", *args, "lr_warmup_ratio")
+        _files(request)
+        packed = reading.node(*args, "packing_samples")
+        run.settings["packing"] = Known(isinstance(packed, Scalar) and packed.value is True, DERIVED)
+        schedule = reading.text(*args, "lr_scheduler")
+        run.settings["scheduler"] = Known(schedule, DERIVED) if schedule else UNKNOWN
+    elif nova:
+        request.take("max_steps", "training_config", "max_steps", whole=True)
+        for path in (("training_config", "trainer", "max_epochs"), ("training_config", "max_epochs")):
+            request.take("epochs", *path)
+        request.take("global_batch", "training_config", "global_batch_size", whole=True)
+        for block in (("lr_scheduler",), ("model", "optim", "sched"), ("optim_config", "sched")):
+            request.take("warmup_steps", "training_config", *block, "warmup_steps", whole=True)
+        for block in (("optim_config",), ("model", "optim")):
+            request.take("learning_rate", "training_config", *block, "lr")
+        run.settings["scheduler"] = Known("cosine", DERIVED)
+    else:
+        run.settings["batch_unknown"] = Known(True, DERIVED)
+    if reading.mapping("scale_config") is not None:
+        # Other values by the number of nodes: which of them hold is decided at the start.
+        for setting in ("global_batch", "learning_rate", "epochs"):
+            if setting in run.settings:
+                run.settings[setting] = UNKNOWN
+    return run
+
+
+def _files(request: Request) -> None:
+    reading, run = request.reading, request.run
+    entry = reading.entry("training_config", "datasets", "train_data", "file_path")
+    path = text_of(entry[0].value) if entry is not None else None
+    if entry is not None and path:
+        run.training = [DataSource(entry[0].value.span, paths=(path,), base=reading.base)]
+    validation = reading.text("training_config", "datasets", "val_data", "file_path")
+    if not validation:
+        share = request.take("training_share", "training_config", "datasets", "train_val_split_ratio")
+        if share.unknown and not reading.open_ended:
+            request.default("training_share", 0.9)
+
+
+def _read_job(reading: Reading) -> Run:
+    """Hyperparameters that are text; what they mean is the image's own affair."""
+    request = Request(reading, LABEL, HIDDEN)
+    block = reading.mapping("HyperParameters")
+    path: tuple[str, ...] = ("HyperParameters",)
+    for where in (("AutoMLProblemTypeConfig", "TextGenerationJobConfig"), ("TextGenerationJobConfig",)):
+        inner = (*where, "TextGenerationHyperParameters")
+        if reading.mapping(*inner) is not None:
+            block, path = reading.mapping(*inner), inner
+    request.take("epochs", *path, "epochCount")
+    for key in ("epoch", "epochs", "num_train_epochs"):
+        request.take("epochs", *path, key)
+    request.take("per_device_batch", *path, "per_device_train_batch_size", whole=True)
+    for entry in block.entries if block is not None else ():
+        node = entry.value
+        if isinstance(node, Scalar) and isinstance(node.value, (int, float)) and not isinstance(node.value, bool):
+            values = {"key": entry.key, "value": node.raw, "reason": "the service takes text in quotes, not a number"}
+            request.observe("provider_type", entry.key_span, **values)
+    return request.run

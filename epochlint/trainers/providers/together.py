@@ -1,0 +1,98 @@
+"""Together's fine-tuning jobs. Packing is on unless it is switched off: then the batch counts packed sequences."""
+
+from __future__ import annotations
+
+from epochlint.documents.document import Mapping, Scalar
+from epochlint.documents.scalars import boolean, number
+from epochlint.run.known import DERIVED, Known
+from epochlint.trainers.providers import lines
+from epochlint.trainers.providers.request import Request, facts
+from epochlint.trainers.providers.simple import EXAMPLES
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from epochlint.documents.document import Document
+    from epochlint.run.run import Run
+    from epochlint.trainers.trainer import Reading
+
+LABEL = "together"
+CALLS = frozenset({"together.Together.fine_tuning.create", "together.AsyncTogether.fine_tuning.create"})
+
+_OWN = (
+    "training_type",
+    "training_method",
+    "n_checkpoints",
+    "n_evals",
+    "lr_scheduler",
+    "warmup_ratio",
+    "train_on_inputs",
+)
+
+
+def recognise(document: Document) -> list[Mapping]:
+    return [
+        mapping
+        for mapping in document.mappings()
+        if "training_file" in mapping
+        and "model" in mapping
+        and any(key in mapping for key in _OWN)
+        and not any(
+            key in mapping for key in ("hyperparameters", "hyper_parameters", "status", "object", "training_files")
+        )
+    ]
+
+
+def read(reading: Reading) -> Run:
+    spec = facts("together")
+    request = Request(reading, LABEL, EXAMPLES)
+    run = request.run
+    request.take("epochs", "n_epochs")
+    request.take("per_device_batch", "batch_size", whole=True)
+    request.take("learning_rate", "learning_rate")
+    request.take("warmup_ratio", "warmup_ratio")
+    request.take("weight_decay", "weight_decay")
+    accumulation = request.take("accumulation", "gradient_accumulation_steps", whole=True)
+    if not reading.open_ended:
+        request.default("epochs", 1)
+        request.default("learning_rate", 1e-5)
+        request.default("warmup_ratio", 0.0)
+        if accumulation.unknown:
+            run.settings["accumulation"] = Known(1, DERIVED)
+    method = reading.text("training_method", "method") or "sft"
+    run.settings["method"] = Known(method if method in ("sft", "dpo") else "other", DERIVED)
+    packing = reading.node("packing")
+    packed = boolean(packing) if isinstance(packing, Scalar) else None
+    run.settings["packing"] = Known(packed is not False and method == "sft", DERIVED)
+    request.take("beta", "training_method", "dpo_beta")
+    request.take_files("training_file", "validation_file", lines.together())
+    request.limits(spec["records"])
+    request.judge(reading.layers[0].mapping, spec["hyperparameters"], complete=False)
+    _early_stopping(request)
+    return run
+
+
+def _early_stopping(request: Request) -> None:
+    """It needs a validation file, and patience + warmup + 1 evaluations (2 and 1 where not written)."""
+    reading = request.reading
+    enabled = reading.entry("early_stopping_enabled")
+    if enabled is None or not isinstance(enabled[0].value, Scalar) or boolean(enabled[0].value) is not True:
+        return
+
+    def value(key: str, default: int) -> float | None:
+        node = reading.node(key)
+        if node is None:
+            return default
+        return number(node) if isinstance(node, Scalar) else None
+
+    evaluations, patience, warmup = (
+        value("n_evals", 0),
+        value("early_stopping_patience", 2),
+        value("early_stopping_warmup_evals", 1),
+    )
+    if evaluations is not None and patience is not None and warmup is not None and evaluations < patience + warmup + 1:
+        least = patience + warmup + 1
+        reason = f"early stopping needs n_evals of at least {patience:g} + {warmup:g} + 1 = {least:g}, not {evaluations:g}"
+        place = reading.entry("n_evals") or enabled
+        request.observe("provider_early_stop", place[0].key_span, reason=reason)
+    elif "validation_file" not in reading and not reading.open_ended:
+        request.observe("provider_early_stop", enabled[0].key_span, reason="early stopping needs a validation_file")

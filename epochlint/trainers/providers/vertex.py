@@ -1,0 +1,71 @@
+"""Google Vertex AI tuning jobs. The batch of Gemini tuning is not shown, so steps cannot be known."""
+
+from __future__ import annotations
+
+from epochlint.documents.document import Mapping
+from epochlint.run.known import DERIVED, Known
+from epochlint.trainers.providers.request import Request, facts
+from epochlint.trainers.providers.simple import HIDDEN
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from epochlint.documents.document import Document
+    from epochlint.run.run import Run
+    from epochlint.trainers.trainer import Reading
+
+LABEL = "vertex"
+CALLS = frozenset(
+    {
+        "vertexai.tuning.sft.train",
+        "vertexai.preview.tuning.sft.train",
+        "vertexai.generative_models.tuning.sft.train",
+        "google.genai.Client.tunings.tune",
+    }
+)
+_SPECS = {
+    "supervisedTuningSpec": "sft",
+    "preferenceOptimizationSpec": "dpo",
+    "distillationSpec": "other",
+    "reinforcementTuningSpec": "grpo",
+    "partnerModelTuningSpec": "sft",
+}
+_SNAKE = {
+    "supervised_tuning_spec": "supervisedTuningSpec",
+    "preference_optimization_spec": "preferenceOptimizationSpec",
+    "distillation_spec": "distillationSpec",
+}
+
+
+def recognise(document: Document) -> list[Mapping]:
+    return [
+        mapping
+        for mapping in document.mappings()
+        if ("baseModel" in mapping or "base_model" in mapping)
+        and any(key in mapping for key in (*_SPECS, *_SNAKE))
+        and not any(key in mapping for key in ("state", "tuningDataStats", "createTime", "tunedModel"))
+    ]
+
+
+def read(reading: Reading) -> Run:
+    request = Request(reading, LABEL, HIDDEN)
+    run = request.run
+    call = reading.command[:1] == ("call",)
+    spec = next((key for key in (*_SPECS, *_SNAKE) if key in reading), "supervisedTuningSpec")
+    run.settings["method"] = Known(_SPECS[_SNAKE.get(spec, spec)], DERIVED)
+    run.settings["rate_multiplier"] = Known(True, DERIVED)
+    hyper = "hyper_parameters" if spec in _SNAKE else "hyperParameters"
+    if call:
+        request.take("epochs", "epochs")
+        request.take("epochs", "config", "epoch_count")
+        request.take("learning_rate", "learning_rate_multiplier")
+    else:
+        camel = spec not in _SNAKE
+        request.take("epochs", spec, hyper, "epochCount" if camel else "epoch_count")
+        request.take("learning_rate", spec, hyper, "learningRateMultiplier" if camel else "learning_rate_multiplier")
+        if reading.entry(spec, hyper, "learningRate") is not None:
+            request.take("learning_rate", spec, hyper, "learningRate")
+            run.settings["rate_multiplier"] = Known(False, DERIVED)
+        request.take("beta", spec, hyper, "beta")
+        if camel:
+            request.judge(reading.mapping(spec, hyper), facts("vertex")["hyperparameters"], complete=False)
+    return run
