@@ -10,6 +10,7 @@ import json
 import re
 from json.decoder import scanstring  # type: ignore[attr-defined]
 
+from epochlint.documents.comments import find
 from epochlint.documents.document import Problem, Scalar
 from epochlint.documents.python import may_train
 from epochlint.documents.python.model import Cell, Output, PythonDocument
@@ -95,6 +96,9 @@ def read(
     for cell in frame.cells:
         cell.language = cell.language or frame.language
     _outputs(document, frame)
+    for cell in document.cells:
+        if cell.kind == "code":
+            document.comments.extend(find(cell.source, "python"))
     _program(document, load, flags, environment)
     return document
 

@@ -297,3 +297,14 @@ def test_pictures_cost_nothing() -> None:
     document = read(text=text)
     assert time.process_time() - started < 1
     assert len(document.calls) == 1
+
+
+def test_comments_of_code_cells() -> None:
+    document = read(
+        "x = 1  # epochlint: ignore[WRM001]\n# learning_rate", {"cell_type": "markdown", "source": "# Title"}
+    )
+    assert [(comment.text, comment.span.source.label) for comment in document.comments] == [
+        ("epochlint: ignore[WRM001]", "cell 1"),
+        ("learning_rate", "cell 1"),
+    ]
+    assert document.comments[0].span.in_file().text == "# epochlint: ignore[WRM001]"

@@ -360,8 +360,6 @@ def method(it: Interpreter, dataset: DatasetNode, name: str, site: Site) -> Node
 def _map(it: Interpreter, dataset: DatasetNode, site: Site) -> Node:
     batched = site.get("batched")
     if batched is None or truth(batched) is False:
-        if dataset.form == "frame":
-            return dataset
         return changed(dataset, Operation("unknown", None, site.span)) if site.open_ended else dataset
     function = site.get("function", 0)
     while isinstance(function, Partial):

@@ -48,12 +48,12 @@ def test_a_place_reached_with_different_values_is_one_call_with_options() -> Non
         """
         def train(rate, epochs):
             return TrainingArguments(learning_rate=rate, epochs=epochs, **({"x": 1} if rate > 1e-4 else {}))
-        train(1e-4, 3)
         train(2e-4, 3)
+        train(1e-4, 3)
         """
     )
     made = call(document, "TrainingArguments")
-    assert plain(made.arguments) == {"learning_rate": {"one of": [1e-4, 2e-4]}, "epochs": 3, "x": UNKNOWN}
+    assert plain(made.arguments) == {"learning_rate": {"one of": [2e-4, 1e-4]}, "epochs": 3, "x": UNKNOWN}
     assert made.function == "train"
 
 

@@ -42,6 +42,7 @@ def test_the_assignment_before_the_use_counts() -> None:
         "rate, other = unknown()",
         "with unknown() as rate:\n    pass",
         "rate = 1\ndel rate",
+        "for x in things:\n    rate = 1\n    if x:\n        break\n    rate = 2",
         "if unknown:\n    rate = 1\nelif other:\n    rate = 2\nelse:\n    rate = 3",
         "rate = 1\nfor x in things:\n    if x:\n        rate = 2\n    else:\n        rate = 3",
     ],
@@ -224,3 +225,15 @@ def test_the_fields_of_an_object_are_a_dict_that_changes_with_it() -> None:
     TrainingArguments(learning_rate=args.rate, n=args.epochs, **{"a": vars(args)["rate"]})
     """
     assert arguments(text) == {"learning_rate": 2e-4, "n": 5, "a": 2e-4}
+
+
+def test_a_key_that_is_perhaps_there_with_one_of_several_values_is_unknown() -> None:
+    text = """
+    options = {}
+    if new_version:
+        options["a"] = 1
+    if other:
+        options["a"] = 2
+    TrainingArguments(**options)
+    """
+    assert arguments(text) == {"a": UNKNOWN}
