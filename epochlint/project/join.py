@@ -11,7 +11,7 @@ import os
 
 from epochlint.documents.document import Document, Mapping, Scalar, walk
 from epochlint.project.companions import Companions, find
-from epochlint.project.kubernetes import embedded, is_training, manifests, processes
+from epochlint.project.kubernetes import embedded, manifests, processes
 from epochlint.project.lookup import Lookup
 from epochlint.project.requirements import required
 from epochlint.run.known import LAUNCH, WRITTEN, Known
@@ -186,9 +186,6 @@ class Joiner:
         """A Kubernetes manifest: the configs in its ConfigMaps run on the processes of its job."""
         if document.syntax != "yaml" or "apiVersion" not in document.source.text:
             return
-        if any(is_training(mapping) for mapping in document.mappings()):
-            reason = "a training job's manifest"
-            self.joined.skipped.append(Skipped(document.source.path, reason, "kubernetes-job"))
         for inner in embedded(document):
             before = len(self.joined.runs)
             for entry, mapping in registry.recognise(inner):

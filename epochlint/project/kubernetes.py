@@ -10,35 +10,13 @@ from epochlint.documents.document import Document, Mapping, Scalar, walk
 from epochlint.documents.embedded import document_of
 from epochlint.documents.scalars import number
 from epochlint.run.known import COMPANION, Known
+from epochlint.trainers.kubernetes_job import GPU, RUNTIMES, is_training, kind_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from epochlint.documents.shell import Command
-
-JOBS = frozenset({"PyTorchJob", "TrainJob", "JobSet", "RayJob", "RayCluster", "MPIJob", "Job", "PaddleJob", "VCJob"})
-_RUNTIMES = frozenset({"ClusterTrainingRuntime", "TrainingRuntime"})
-_GPU = ("nvidia.com/gpu", "amd.com/gpu", "habana.ai/gaudi", "gpu.intel.com/i915")
-
-
-def is_manifest(mapping: Mapping) -> bool:
-    return "apiVersion" in mapping and "kind" in mapping
-
-
-def kind_of(mapping: Mapping) -> str:
-    node = mapping.get("kind")
-    return node.raw if isinstance(node, Scalar) else ""
-
-
-def is_training(mapping: Mapping) -> bool:
-    """A job that trains: a training kind, or a Job whose containers ask for GPUs."""
-    kind = kind_of(mapping)
-    if not is_manifest(mapping):
-        return False
-    if kind in _RUNTIMES or (kind in JOBS and kind not in ("Job", "JobSet", "RayCluster")):
-        return True
-    return kind in JOBS and any(entry.key in _GPU for _, entry in walk(mapping, 5_000))
 
 
 def manifests(document: Document) -> Iterator[Command]:
@@ -69,7 +47,7 @@ def embedded(document: Document) -> Iterator[Document]:
 
 def processes(document: Document) -> Known | None:
     """The processes that the file's one training job starts, over all its nodes; None where that is not certain."""
-    jobs = [mapping for mapping in document.mappings() if is_training(mapping) and kind_of(mapping) not in _RUNTIMES]
+    jobs = [mapping for mapping in document.mappings() if is_training(mapping) and kind_of(mapping) not in RUNTIMES]
     if len(jobs) != 1:
         return None
     job = jobs[0]
@@ -130,7 +108,7 @@ def _gpus(node: Mapping | None) -> int | None:
     if node is None:
         return None
     for _, entry in walk(node, 5_000):
-        if entry.key in _GPU:
+        if entry.key in GPU:
             return _count(entry.value)
     return None
 
@@ -140,4 +118,4 @@ def _count(node: object) -> int | None:
     return int(value) if value is not None and value >= 1 else None
 
 
-__all__ = ["JOBS", "embedded", "is_training", "processes"]
+__all__ = ["embedded", "manifests", "processes"]
