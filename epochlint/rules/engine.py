@@ -197,10 +197,10 @@ class _Case:
         touched = set(first.touched)
         level, weakest = tier.level, tier
         if self.scenarios is not None and not fixed(first):
-            for context in self.contexts():
-                if context.budget is first.budget:
+            for budget in self.scenarios:  # computed one by one: most of what does not hold everywhere fails early
+                if budget is first.budget:
                     continue
-                context.touched.clear()
+                context = self.context(budget)
                 tier = self.tier(context)
                 if tier is None:
                     self.needs = self.vague()
