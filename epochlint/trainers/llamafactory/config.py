@@ -18,7 +18,7 @@ from epochlint.trainers.hf.loading import copied
 from epochlint.trainers.hf.reader import Hf
 from epochlint.trainers.llamafactory import data as datasets
 from epochlint.trainers.llamafactory.recognition import claims, is_v1, recognise
-from epochlint.trainers.on_hf import own_keys, require_transformers, told_by_keys
+from epochlint.trainers.on_hf import QuotedTaker, own_keys, require_transformers, told_by_keys
 from epochlint.trainers.settings import MISSING, Loader, text_of
 
 TYPE_CHECKING = False
@@ -57,6 +57,7 @@ class _Reader:
         reading = copied(reading, reading.layers)
         reading.via = "OmegaConf"
         self.hf = hf = Hf(reading, LABEL, table, (), LOADER)
+        hf.taker = QuotedTaker(hf.run, hf.reading, LOADER)
         own = own_keys(hf, table)
         hf.within = told_by_keys(hf, table, own)
         self.stage = text_of(reading.node("stage")) or ("" if "stage" in reading else "sft")
@@ -169,15 +170,42 @@ class _Reader:
             hf.taker.derive("parallel", Known(product, WRITTEN, key_span=place.key_span))
 
     def _refuse(self) -> None:
+        """What `FinetuningArguments.__post_init__` and `_verify_model_args` refuse (0.9.5)."""
         hf = self.hf
-        bits, kind = hf.entry("quantization_bit"), text_of(hf.reading.node("finetuning_type"))
-        if bits is not None and kind in ("full", "freeze"):
-            reason = f"quantization_bit is for lora and oft only, not for {kind}"
-            hf.taker.observe("rejected", bits.key_span, reason=reason, consumer="LLaMA-Factory")
-        best = hf.entry("load_best_model_at_end")
-        if best is not None and boolean(best.value) and self.stage in ("rm", "ppo"):
-            reason = f"stage {self.stage} does not take load_best_model_at_end"
-            hf.taker.observe("rejected", best.key_span, reason=reason, consumer="LLaMA-Factory")
+
+        def refuse(key: str, reason: str) -> None:
+            entry = hf.entry(key)
+            if entry is not None:
+                hf.taker.observe("rejected", entry.key_span, reason=reason, consumer="LLaMA-Factory")
+
+        def on(key: str) -> bool:
+            entry = hf.entry(key)
+            return entry is not None and boolean(entry.value) is True
+
+        kind = text_of(hf.reading.node("finetuning_type"))
+        if kind is not None and kind not in _TUNINGS and kind.isidentifier():
+            refuse("finetuning_type", f"{kind} is none of lora, oft, freeze and full")
+        if kind in ("full", "freeze"):
+            refuse("quantization_bit", f"quantization_bit is for lora and oft only, not for {kind}")
+        if kind in ("full", "freeze", "oft"):
+            refuse("adapter_name_or_path", f"an adapter goes with lora only, not with {kind}")
+            refuse("loraplus_lr_ratio", f"loraplus_lr_ratio goes with lora only, not with {kind}")
+            for key in ("use_dora", "use_rslora", "pissa_init"):
+                if on(key):
+                    refuse(key, f"{key} goes with lora only, not with {kind}")
+        savers = [key for key in ("use_galore", "use_apollo", "use_badam") if on(key)]
+        if savers and self.hf.setting("tuning").value in ("lora", "qlora"):
+            refuse(savers[0], f"{savers[0]} does not go with lora")
+        elif len(savers) > 1:
+            refuse(savers[1], f"{savers[0]} and {savers[1]} exclude each other")
+        if on("load_best_model_at_end") and self.stage in ("rm", "ppo"):
+            refuse("load_best_model_at_end", f"stage {self.stage} does not take load_best_model_at_end")
+        if self.stage == "ppo" and hf.entry("reward_model") is None and not hf.reading.open_ended:
+            refuse("stage", "stage ppo needs a reward_model")
+        smoothing, loss = hf.entry("dpo_label_smoothing"), text_of(hf.reading.node("pref_loss"))
+        smooths = smoothing is not None and (number(smoothing.value) or 0.0) > 1e-6
+        if self.stage == "dpo" and smooths and loss not in (None, "sigmoid"):
+            refuse("dpo_label_smoothing", f"dpo_label_smoothing goes with pref_loss sigmoid only, not with {loss}")
 
     # Counting -----------------------------------------------------------------------------------------------------
 

@@ -135,8 +135,13 @@ class Data:
         folder = self.hf.entry("dataset_dir")
         place = "data" if folder is None else text_of(folder.value)
         return DataSource(
-            span, paths=(f"{place}/{attributes.file}",), base=reading.base, operations=operations, keep=keep
-        )  # fmt: skip
+            span,
+            paths=(f"{place}/{attributes.file}",),
+            base=reading.base,
+            operations=operations,
+            keep=keep,
+            check=keep.judge if keep is not None else None,
+        )
 
     def _check_ranking(self, name: str, span: Span, attributes: Attributes) -> None:
         """Pairs are for `rm` and `dpo`, and those take nothing else (`_get_merged_dataset`; the tuner loads data of the
@@ -165,11 +170,12 @@ def refusals(hf: Hf, stage: str) -> None:
     share = number(size.value) if size is not None else None
     if share is not None and share > 1e-6 and hf.entry("eval_dataset") is not None:
         refuse("val_size", "val_size and eval_dataset cannot both be set")
+    if isinstance(share, float) and share == 1:
+        refuse("val_size", "val_size 1.0 is neither a share below 1 nor a whole number of records")
     if on("streaming"):
         if share is not None and 1e-6 < share < 1:
             refuse("val_size", "a stream needs a whole number as val_size")
-        if hf.entry("max_samples") is not None:
-            refuse("max_samples", "max_samples cannot be used with streaming")
+        refuse("max_samples", "max_samples cannot be used with streaming")
     if on("mask_history") and on("train_on_prompt"):
         refuse("mask_history", "mask_history and train_on_prompt exclude each other")
     if stage and stage != "sft":
@@ -177,5 +183,24 @@ def refusals(hf: Hf, stage: str) -> None:
             if on(key):
                 refuse(key, f"{key} is for stage sft only, not for {stage}")
     strategy = hf.entry("mix_strategy")
-    if hf.entry("interleave_probs") is not None and (strategy is None or text_of(strategy.value) == "concat"):
+    if strategy is None or text_of(strategy.value) == "concat":
         refuse("interleave_probs", "interleave_probs needs a mix_strategy that interleaves")
+    else:
+        sets, shares = names(hf.reading.node("dataset")), hf.entry("interleave_probs")
+        count = _how_many(shares.value) if shares is not None else None
+        if sets and count is not None and count != len(sets):
+            refuse("interleave_probs", f"{len(sets)} data sets need as many interleave_probs, not {count}")
+    if (
+        on("do_eval")
+        and hf.run.settings.get("validation", UNKNOWN).value is False
+        and not hf.setting("eval_strategy").by_hand
+    ):
+        entry = hf.entry("do_eval")
+        if entry is not None:
+            hf.taker.observe("evaluation_without_data", entry.key_span)
+
+
+def _how_many(node: Node) -> int | None:
+    if isinstance(node, Sequence):
+        return len(node.items)
+    return len(node.raw.split(",")) if isinstance(node, Scalar) else None

@@ -87,6 +87,11 @@ class Keep:
     def __call__(self, row: object) -> bool:
         return self.reason(row) is None
 
+    def judge(self, row: object) -> tuple[str, str] | None:
+        """What is wrong with a row, in the words of an observation."""
+        reason = self.reason(row)
+        return ("data_invalid", reason) if reason is not None else None
+
     def reason(self, row: object) -> str | None:
         """Why a row is dropped; None where it is not."""
         if not isinstance(row, dict):
