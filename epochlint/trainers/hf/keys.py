@@ -95,12 +95,12 @@ def consumer_of(reading: Reading, table: Table, extra: Iterable[str] = ()) -> Co
         # A class of the script's own that derives from the library's may have fields of its own.
         callee = str(getattr(call, "callee", "")).rpartition(".")[2]
         own = bool(getattr(call, "local", False)) or callee != getattr(call, "name", "")
-        # What stands outside the call are such fields, or attributes that are set later.
+        # Fields of such a class stand before the call, attributes that are set later behind it.
         span = getattr(getattr(call, "arguments", None), "span", None)
-        outside = {
-            entry.key for entry, _ in reading.entries() if span is not None and not _within(entry.key_span, span)
-        }
-        return Consumer(name, (table,), {*extra, *outside - table.names()}, complete=not own)
+        outside = [entry for entry, _ in reading.entries() if span is not None and not _within(entry.key_span, span)]
+        own = own or any(entry.key_span.start < span.start for entry in outside)
+        later = {entry.key for entry in outside if not table.known(entry.key)}
+        return Consumer(name, (table,), {*extra, *later}, complete=not own)
     if reading.via in ("parse_yaml_file", "parse_json_file", "parse_dict", "argparse") and reading.python is not None:
         return _of_parser(reading, table, extra)
     rejects = True if reading.via.startswith("parse_") else None
