@@ -458,23 +458,52 @@ def nearest(name: str, names: Iterable[str], cutoff: float = 0.85, folds: dict[s
     import difflib
 
     close = difflib.get_close_matches(name.lower(), known, 5, cutoff)
-    return next((one for one in close if _same_words(name.lower(), one)), None)
+    return next((one for one in close if _same_words(name.lower(), one, known)), None)
 
 
-def _same_words(name: str, known: str) -> bool:
+def _same_words(name: str, known: str, names: Iterable[str]) -> bool:
     """Whether a close spelling is a slip of the hand.
 
-    `load_in_4bit` for `load_in_8bit` and `per_device_test_batch_size` for `per_device_eval_batch_size` are not, however
-    close the texts are.
+    `load_in_4bit` for `load_in_8bit`, `use_lora` for `use_rslora`, `grpo_beta` for `orpo_beta` and `base_model_name`
+    for `model_name` are not, however close the texts are: another number, another word, one word more. A word may be
+    missing only at the end (`gradient_accumulation`).
     """
     if re.findall("[0-9]+", name) != re.findall("[0-9]+", known):
         return False
     left, right = re.split("[-_.]", name), re.split("[-_.]", known)
-    if len(left) != len(right):
-        return True
-    import difflib
+    if len(left) < len(right):
+        return known.startswith(name + "_")
+    if len(left) > len(right):
+        return False
+    words = {word for one in names for word in one.lower().split("_")}
+    return all(_slip(a, b, words) for a, b in zip(left, right))  # noqa: B905
 
-    return all(a == b or difflib.SequenceMatcher(None, a, b).ratio() >= 0.6 for a, b in zip(left, right))  # noqa: B905
+
+def _slip(word: str, known: str, words: set[str]) -> bool:
+    """Whether one word was meant as the other: one or two letters off, and no word of its own."""
+    if word == known or word + "s" == known or word == known + "s":
+        return True
+    if word in words:
+        return False
+    longest = max(len(word), len(known))
+    if longest <= 4 and len(word) == len(known) and sorted(word) != sorted(known):
+        return False  # orpo and grpo, top and tip
+    return _distance(word, known) <= (1 if longest <= 5 else 2)
+
+
+def _distance(left: str, right: str) -> int:
+    """How many letters to add, drop, change or swap with the next."""
+    before: list[int] = []
+    last = list(range(len(right) + 1))
+    for i, a in enumerate(left):
+        row = [i + 1]
+        for j, b in enumerate(right):
+            best = min(last[j] + (a != b), last[j + 1] + 1, row[j] + 1)
+            if i and j and a == right[j - 1] and left[i - 1] == b:
+                best = min(best, before[j - 1] + 1)
+            row.append(best)
+        before, last = last, row
+    return last[-1]
 
 
 # ------------------------------------------------------------------------------------------------ renames

@@ -328,6 +328,13 @@ def test_known_keys(package: str, owner: str, names: set[str]) -> None:
         ("learning_rates", "learning_rate"),
         ("load_in_4bit", None),
         ("per_device_test_batch_size", None),
+        ("per_device_batch_size", None),  # training's or evaluation's?
+        ("my_learning_rate", None),
+        ("gradient_accumulation", "gradient_accumulation_steps"),
+        ("gradient_acumulation_step", "gradient_accumulation_steps"),
+        ("lr_schedular_type", "lr_scheduler_type"),
+        ("warmup_stpes", "warmup_steps"),
+        ("eval_strategey", "eval_strategy"),
         ("adam_beta3", None),
         ("lora_rank", None),
         ("lr", None),
@@ -345,6 +352,27 @@ def test_nearest(arguments: Table, written: str, meant: str | None) -> None:
 def test_nearest_knows_another_number_as_another_key() -> None:
     assert nearest("load_in_4bit", ["load_in_8bit"]) is None
     assert nearest("load_in_8_bit", ["load_in_8bit"]) == "load_in_8bit"
+
+
+@pytest.mark.parametrize(
+    ("written", "known"),
+    [
+        ("use_lora", "use_rslora"),
+        ("grpo_beta", "orpo_beta"),
+        ("base_model_name_or_path", "model_name_or_path"),
+        ("eval_table_max_new_tokens", "eval_max_new_tokens"),
+        ("distillation_weight", "uld_distillation_weight"),
+    ],
+)
+def test_nearest_knows_another_word_as_another_key(written: str, known: str) -> None:
+    assert nearest(written, [known, "lora_r"]) is None
+
+
+def test_nearest_of_axolotl_s_published_slips() -> None:
+    config = load("axolotl", "config")
+    assert config.nearest("context_parapllel_size") == "context_parallel_size"
+    assert config.nearest("use_mflow") == "use_mlflow"
+    assert config.nearest("adam_eps") is None
 
 
 @given(st.text(max_size=40))
