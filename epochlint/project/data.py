@@ -20,7 +20,15 @@ REPEATED = 0.05  # exact copies among the records from which on they are worth a
 LEAKED = 0.01  # of the validation records
 _SHOWN = 5  # lines named
 _MOST_INVALID = 10  # lines reported one by one
-NAMES = ("data_repeated", "data_leak", "data_invalid", "data_without_target", "data_too_long", "length_truncates")
+NAMES = (
+    "data_repeated",
+    "data_leak",
+    "data_invalid",
+    "data_without_target",
+    "data_too_long",
+    "length_truncates",
+    "packed_tokens",
+)
 
 
 def observe(run: Run, lookup: Lookup, asked: frozenset[str], max_bytes: int) -> list[Observation]:
@@ -43,6 +51,8 @@ def observe(run: Run, lookup: Lookup, asked: frozenset[str], max_bytes: int) -> 
                 found += _invalid(source, path, lookup)
     if "data_too_long" in asked or "length_truncates" in asked:
         found += _lengths(run, files)
+    if "packed_tokens" in asked and run.setting("packing").value is True:
+        found += _packed(run, files)
     return [observation for observation in found if observation.name in asked]
 
 
@@ -137,3 +147,23 @@ def _lengths(run: Run, files: list[str]) -> list[Observation]:
     if long > 0.05 * total:
         return [Observation("length_truncates", place, values)]
     return [Observation("data_too_long", place, values)] if run.overlong == "dropped" else []
+
+
+_SMALL_BYTES = 4 * 1024 * 1024  # more than this fills any sequence
+
+
+def _packed(run: Run, files: list[str]) -> list[Observation]:
+    """How many tokens small data that is packed can have at most, in all and in its longest record."""
+    if sum(_size(path) for path in files) > _SMALL_BYTES:
+        return []
+    from epochlint.records import iterate, record_tokens
+
+    most = longest = rows = 0
+    for path in files:
+        for row in iterate(path):
+            tokens = record_tokens(row.value)[1]
+            rows, most, longest = rows + 1, most + tokens, max(longest, tokens)
+    if not rows:
+        return []
+    values = {"most": most, "longest": longest, "rows": rows}
+    return [Observation("packed_tokens", run.where("packing", "sequence_length", "data"), values)]

@@ -42,6 +42,7 @@
 | deepspeed_schedule | key, theirs, ours, warmup_type | DeepSpeed beside a run |
 | generations_do_not_divide, too_few_generations | reason | preference and reinforcement tuning |
 | packed_nothing | reason, rows | packing of counted data |
+| packed_tokens | most, longest, rows | tokens of small data that is packed: at most in all, at most in one record |
 | packed_evaluation | reason, rows | packing of validation data |
 | length_truncates | limit, count, records | a default length and counted data |
 | provider_type | key, value, reason | a provider's request |

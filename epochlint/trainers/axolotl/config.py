@@ -169,6 +169,7 @@ def _method(taker: Taker) -> None:
         tuning = Known(adapter.value if adapter.value in ("lora", "qlora", "prefix") else "other", adapter.origin)
     taker.derive("tuning", tuning)
     packing = taker.flag("packing", "sample_packing")
+    taker.flag("eval_packing", "eval_sample_packing", default=packing if packing.exact else UNKNOWN)
     if packing.value is True and method.value in ("dpo", "ipo", "orpo", "kto", "simpo"):
         taker.derive("packing", Known(False, DERIVED))
 
