@@ -20,7 +20,18 @@ import hf
 import recording
 import stubs
 
-STUBBED = ("bitsandbytes", "evaluate", "fastcore", "numba", "optimum", "posthog", "torchao", "triton", "wandb")
+STUBBED = (
+    "bitsandbytes",
+    "evaluate",
+    "fastcore",
+    "numba",
+    "optimum",
+    "posthog",
+    "ring_flash_attn",
+    "torchao",
+    "triton",
+    "wandb",
+)
 KEPT = (
     "per_device_train_batch_size", "gradient_accumulation_steps", "num_train_epochs", "max_steps", "learning_rate",
     "warmup_steps",
@@ -443,7 +454,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)  # prepared data and lock files are made where it runs
         runs = {name: run(real, spec) for name, spec in cases.items()}
-    if options.only:
+    if options.show:
         for name, found in runs.items():
             print(name, found)
         return

@@ -246,11 +246,11 @@ def main() -> None:
     for name, spec in chosen.items():
         work = read if "text" in spec else schedule if "scheduler" in spec else join
         runs[name] = recording.attempt(functools.partial(work, spec))
-        if options.only:
+        if options.show:
             print(name, runs[name], file=sys.stderr)
     version = options.version or recording.packages("deepspeed")["deepspeed"]
     recording.report(version, runs)
-    if not options.only:
+    if not options.show:
         installed = {"deepspeed": version, **recording.packages("transformers", "torch", "pydantic", "hjson")}
         recording.save(
             options.out,

@@ -355,10 +355,11 @@ def two_processes() -> list[tuple[str, dict[str, Any]]]:
     return out
 
 
-def train(spec: dict[str, Any], others: Sequence[Any] = ()) -> dict[str, Any]:
+def train(spec: dict[str, Any], others: Sequence[Any] = (), ready: Any = None) -> dict[str, Any]:
     """Run one case. Steps are optimizer updates; rates are shares of the configured rate, one for each update.
 
-    ``others`` are more callbacks, for the recorders of trainers that stand on this one.
+    ``others`` are more callbacks, ``ready`` are arguments made already: for recorders of trainers that stand on this
+    one.
     """
     import torch
     from accelerate.state import GradientState
@@ -425,7 +426,8 @@ def train(spec: dict[str, Any], others: Sequence[Any] = ()) -> dict[str, Any]:
     patience = args.pop("early_stopping_patience", None)
     callbacks = [Notes(), *others, *([EarlyStoppingCallback(patience)] if patience is not None else [])]
     with tempfile.TemporaryDirectory() as folder:
-        settings = TrainingArguments(output_dir=folder, report_to="none", disable_tqdm=True, use_cpu=True, **args)
+        quiet = {"report_to": "none", "disable_tqdm": True, "use_cpu": True}
+        settings = ready or TrainingArguments(output_dir=folder, **quiet, **args)
         data = Stream() if spec["data"] == "iterable" else Numbers(spec["n"])
         evaluation = Numbers(spec["eval_n"]) if spec["eval_n"] else None
         trainer = Trainer(OneWeight(), settings, train_dataset=data, eval_dataset=evaluation, callbacks=callbacks)
@@ -436,7 +438,7 @@ def train(spec: dict[str, Any], others: Sequence[Any] = ()) -> dict[str, Any]:
             parts: list[Any] = [None] * spec["world"]
             torch.distributed.all_gather_object(parts, list(seen))
             seen[:] = [number for part in parts for number in part]
-        peak = float(args["learning_rate"])
+        peak = float(settings.learning_rate)
         shares = [float(f"{rate / peak:.4g}") if peak else 0.0 for rate in rates[: state.global_step]]
         out = {
             "total": state.max_steps,
@@ -476,11 +478,11 @@ def main() -> None:
         # every rate is kept where the rate is the point, elsewhere only the peak
         spec_now = {**spec, "shares": name.startswith(("schedule/", "warmup/"))}
         runs[name] = recording.attempt(functools.partial(train, spec_now))
-        if options.only:
+        if options.show:
             print(name, runs[name])
     if int(os.environ.get("RANK", "0")) == 0:
         recording.report(transformers.__version__, runs)
-        if not options.only:
+        if not options.show:
             recording.save(
                 options.out,
                 "recorders/hf.py",

@@ -226,11 +226,11 @@ def main() -> None:
     runs = {}
     for name, spec in chosen.items():
         runs[name] = recording.attempt(functools.partial(train, {**spec, "shares": name.startswith("warmup/")}))
-        if options.only:
+        if options.show:
             print(name, runs[name])
     installed = recording.packages("litgpt", "lightning", "torch")
     recording.report(installed["litgpt"], runs)
-    if not options.only:
+    if not options.show:
         recording.save(options.out, "recorders/litgpt.py", chosen, installed["litgpt"], runs, installed)
 
 

@@ -399,7 +399,7 @@ def main() -> None:
     for name, spec in chosen.items():
         work = read if "text" in spec else run
         runs[name] = recording.attempt(functools.partial(work, spec))
-        if options.only:
+        if options.show:
             print(name, runs[name])
     version = options.version or recording.packages("llamafactory")["llamafactory"]
     installed = {
@@ -407,7 +407,7 @@ def main() -> None:
         **recording.packages("transformers", "accelerate", "datasets", "omegaconf", "torch"),
     }
     recording.report(version, runs)
-    if not options.only:
+    if not options.show:
         told = {**installed, "stubbed": ", ".join(sorted(finder.made))}
         recording.save(options.out, "recorders/llamafactory.py", chosen, version, runs, told)
 

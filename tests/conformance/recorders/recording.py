@@ -63,9 +63,8 @@ def arguments(description: str, default_out: str) -> argparse.Namespace:
     parser.add_argument(
         "--out", default=os.path.join(here, os.pardir, "data", default_out), help="recording to write or add to"
     )
-    parser.add_argument(
-        "--only", default="", metavar="PREFIX", help="only cases whose id starts so; nothing is written"
-    )
+    parser.add_argument("--only", default="", metavar="PREFIX", help="only cases whose id starts so")
+    parser.add_argument("--print", dest="show", action="store_true", help="print the runs instead of writing them")
     parser.add_argument(
         "--package",
         metavar="FOLDER",

@@ -18,6 +18,7 @@ def tokenizer() -> Any:
     made = PreTrainedTokenizerFast(
         tokenizer_object=inner, pad_token="<pad>", eos_token="<eos>", unk_token="<unk>", model_max_length=4096
     )
+    made.model_input_names = ["input_ids", "attention_mask"]  # a Llama takes no token types
     made.chat_template = (
         "{% for m in messages %}{{ m['role'] }} {% if m['role'] == 'assistant' %}"
         "{% generation %}{{ m['content'] }} <eos>{% endgeneration %}"

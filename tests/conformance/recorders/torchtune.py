@@ -245,12 +245,12 @@ def main() -> None:
         runs[name] = recording.attempt(
             functools.partial(work, {**spec, "shares": name.startswith(("warmup/", "cycles/"))})
         )
-        if options.only:
+        if options.show:
             print(name, runs[name])
     version = options.version or recording.packages("torchtune")["torchtune"]
     installed = {"torchtune": version, **recording.packages("torch", "torchdata", "omegaconf")}
     recording.report(version, runs)
-    if not options.only:
+    if not options.show:
         told = {**installed, "stubbed": ", ".join(sorted(finder.made))}
         recording.save(options.out, "recorders/torchtune.py", chosen, version, runs, told)
 

@@ -239,11 +239,11 @@ def main() -> None:
     for name, spec in chosen.items():
         now = {**spec, "shown": name.endswith(("/plain", "/default generations"))}
         runs[name] = recording.attempt(functools.partial(train, now))
-        if options.only:
+        if options.show:
             print(name, runs[name])
     installed = recording.packages("trl", "transformers", "accelerate", "datasets", "torch")
     recording.report(installed["trl"], runs)
-    if not options.only:
+    if not options.show:
         recording.save(options.out, "recorders/trl.py", chosen, installed["trl"], runs, installed)
 
 
