@@ -48,8 +48,20 @@ _PRE = {"a": 0, "alpha": 0, "b": 1, "beta": 1, "c": 2, "rc": 2, "pre": 2, "previ
 _FINAL = ((3, 0), -1, (1, 0), ())  # no pre, post, dev or local part
 
 
+_keys: dict[str, Key] = {}
+
+
 def version_key(version: str) -> Key:
     """A key that sorts versions as PEP 440 does. Never raises: a text that is no version sorts below all versions."""
+    key = _keys.get(version)
+    if key is None:
+        key = _parsed(version)
+        if len(_keys) < 2000:
+            _keys[version] = key
+    return key
+
+
+def _parsed(version: str) -> Key:
     if len(version) > 200:
         return (0, version)
     parts = version.split(".")
@@ -170,10 +182,10 @@ def required_range(specifier: str, table: Table) -> Range:
     """The first and the last version read of `table`'s package that a specifier allows; (None, None) = any."""
     asked = (specifier, table.package)
     if asked not in _ranges:
-        fits = [version for version in table._all if allowed(specifier, version)]
+        first = next((version for version in table._all if allowed(specifier, version)), None)
         exact = re.match(r"==\s*([^,\s]+)", specifier)
-        if fits:
-            _ranges[asked] = (fits[0], fits[-1])
+        if first is not None:
+            _ranges[asked] = (first, next(version for version in reversed(table._all) if allowed(specifier, version)))
         else:
             _ranges[asked] = (exact[1], exact[1]) if exact else (None, None)
     return _ranges[asked]
@@ -536,18 +548,21 @@ class Rename:
         self.source: str = entry["source"]
 
 
+_entries: dict[tuple[str, str], list[dict[str, Any]]] = {}
 _renames: dict[tuple[str, str], dict[str, Rename]] = {}
 
 
 def renames(package: str, owner: str) -> dict[str, Rename]:
     """Old name -> Rename for one config class, those of its base class included."""
-    if not _renames:
+    asked = (package, owner)
+    if asked in _renames:
+        return _renames[asked]
+    if not _entries:
         with open(os.path.join(_DATA, "renames.json"), encoding="utf-8") as file:
             for entry in json.load(file)["renames"]:
                 for name in entry["owner"] if isinstance(entry["owner"], list) else [entry["owner"]]:
-                    rename = Rename({**entry, "owner": name})
-                    _renames.setdefault((rename.package, rename.owner), {})[rename.old] = rename
-    found = dict(_renames.get((package, owner), ()))
+                    _entries.setdefault((entry["package"], name), []).append(entry)
+    found = {entry["old"]: Rename({**entry, "owner": owner}) for entry in _entries.get(asked, ())}
     try:
         base = load(package, owner).base
     except KeyError:
@@ -555,4 +570,5 @@ def renames(package: str, owner: str) -> dict[str, Rename]:
     if base is not None:
         for old, rename in renames(base.package, base.owner).items():
             found.setdefault(old, rename)
+    _renames[asked] = found
     return found
