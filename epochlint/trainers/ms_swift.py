@@ -214,6 +214,8 @@ class _Reader:
         # Distillation from a teacher (`teacher_model`, `teacher_kl_coef`) does without a group to compare with.
         distills = any(entry.key.startswith("teacher_") for entry, _ in hf.reading.entries())
         grouped = hf.setting("method").value == "grpo" and not distills
+        if distills:
+            hf.run.settings.pop("num_generations", None)
         if grouped and count.number is not None and count.number < 2 and count.key_span:
             reason = f"GRPO needs at least 2 completions of each prompt, not {count.number:g}"
             taker.observe("too_few_generations", count.key_span, reason=reason)
@@ -308,13 +310,15 @@ class _Reader:
 
         def adapt(counting: Counting, segment: Segment) -> Counting:
             counting.batch = _batch
-            counting.records = _records
             counting.steps = _steps(segment.up, segment.zero_limits)
             if method in ("grpo", "ppo", None):  # counted in completions, by loops of their own
                 counting.steps = None
             return counting
 
-        return self.hf.eras(adapt)
+        found = self.hf.eras(adapt)
+        for era in found:  # each source's split is taken off its own rows already
+            era.counting.records = _records
+        return found
 
 
 def _kind(reading: Reading) -> str:

@@ -1,0 +1,48 @@
+"""Unsloth's command: sections, what 0 means, keys that it refuses."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.helpers import check_project
+
+CONFIG = """\
+model: unsloth/Qwen2.5-0.5B
+data:
+  dataset: example/instructions
+training:
+  training_type: lora
+  num_epochs: 2
+  max_steps: {limit}
+  batch_size: 2
+  learning_rate: 2e-4
+  train_on_completions: true
+{more}"""
+
+
+@pytest.mark.parametrize(("limit", "total"), [(0, 250), (60, 60)])
+def test_zero_steps_leave_it_to_the_epochs(limit: int, total: int) -> None:
+    text = CONFIG.format(limit=limit, more="")
+    report = check_project({"c.yaml": text}, {"gpus": 1, "records": 1000}, ["c.yaml"])
+    (run,) = report.runs
+    assert run.run.trainer == "unsloth"
+    assert run.scenarios.fact("total_steps").value == total
+    assert run.scenarios.fact("accumulation").value == 4
+    assert run.scenarios.fact("tuning").value == "qlora"
+    assert run.scenarios.fact("learning_rate").value == 2e-4
+
+
+@pytest.mark.parametrize("key", ["gradient_acumulation_steps: 8", "lora_r: 8"])
+def test_unknown_keys_are_refused(key: str) -> None:
+    text = CONFIG.format(limit=0, more=f"  {key}\n")
+    report = check_project({"c.yaml": text}, {"gpus": 1, "records": 1000}, ["c.yaml"])
+    assert [finding.level for finding in report.findings if finding.code.startswith("CFG")] == ["error"]
+
+
+def test_lists_of_defaults_are_let_alone() -> None:
+    text = (
+        "training:\n  num_epochs: 0\n  max_steps: 30\n  batch_size: 2\n  random_seed: 1\n  train_on_completions: true\n"
+        "lora:\n  lora_r: 16\nlogging:\n  log_frequency: 10\n"
+    )
+    report = check_project({"c.yaml": text}, None, ["c.yaml"])
+    assert [finding for finding in report.findings if finding.level != "note"] == []
