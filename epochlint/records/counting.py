@@ -29,8 +29,9 @@ _BLANK_LINES = re.compile(rb"\n[ \t\r\n]*\n").sub
 
 _SAMPLE = 256 * 1024
 """Bytes that are parsed to see the shape of the rows, where only rows are to be counted."""
-_WINDOWS = 16
-"""Places of a file that is too long to be read whole where a part of it is read."""
+_WINDOWS = 64
+"""Places of a file that is too long to be read whole where a part of it is read, of at least _WINDOW bytes."""
+_WINDOW = 64 * 1024
 
 FORMATS = {
     ".jsonl": "json",
@@ -387,10 +388,11 @@ def _count_windows(path: str, file: DataFile, max_bytes: int) -> Count | None:
 
 def _windows(file: DataFile, max_bytes: int) -> Iterator[bytes]:
     """Whole lines from places spread evenly over the file, each of at most BLOCK bytes, together about max_bytes."""
-    places = max(1, min(_WINDOWS, max_bytes // BLOCK))
+    places = max(1, min(_WINDOWS, max_bytes // _WINDOW))
     length = max_bytes // places
     for number in range(places):
-        offset = (file.size - length) * number // max(1, places - 1)
+        # the middle of each part of the file; a single place is its beginning
+        offset = (file.size * (2 * number + 1) // places - length) // 2 if places > 1 else 0
         file.seek(offset)
         left = length
         rest = b""

@@ -83,11 +83,11 @@ def splits(folder: str, *, root: str | None = None) -> dict[str, list[str]]:
     return paths
 
 
-def training_files(path: str) -> list[str]:
-    """The files of a folder's training split (or its only split), or those of a pattern."""
+def training_files(path: str, *, root: str | None = None) -> list[str]:
+    """The files of a folder's training split (or its only split), those of a pattern, or the file itself."""
     if not os.path.isdir(path):
-        return expand(path)
-    dealt = splits(path)
+        return expand(path, root=root)
+    dealt = splits(path, root=root)
     if "train" in dealt:
         return dealt["train"]
     return next(iter(dealt.values())) if len(dealt) == 1 else []
@@ -112,7 +112,7 @@ def _below(folder: str, *, hidden: bool = False) -> Iterator[str]:
                     if entry.is_dir(follow_symlinks=False):
                         if depth < _DEEPEST and (hidden or not entry.name.startswith("__")):
                             waiting.append((name + "/", depth + 1))
-                    elif entry.is_file():
+                    elif is_regular(entry.path):
                         found.append(name)
         except (OSError, ValueError):
             continue

@@ -202,9 +202,8 @@ def lines(text: JsonText) -> Generator[Item]:
                         line += 1
                         position = end + 1
                         continue
-                    overruns += stop > end
                 text.position, text.line, text.line_start = position, line, position
-                found = _odd_line(text, end, whole, spread=small)
+                found = _odd_line(text, end, whole, spread=small and overruns < _OVERRUNS)
                 position, line = text.position, text.line
                 yield from found
                 if found and (found[0][2] is BROKEN_PART or type(found[0][2]) in _SCALARS):

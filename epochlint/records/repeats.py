@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from epochlint.records.rows import Rows
-from epochlint.records.shapes import ASSISTANT_ROLES
+from epochlint.records.shapes import assistant_turns
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -225,7 +225,7 @@ def prompt_and_answer(value: object) -> tuple[object, object] | None:
         if type(messages) is not list or len(messages) < 2 or type(messages[-1]) is not dict:
             continue
         last = messages[-1]
-        if last.get("role", last.get("from")) not in ASSISTANT_ROLES or "chosen" in value or "completions" in value:
+        if not assistant_turns([last]) or "chosen" in value or "completions" in value:
             return None
         return {**_without(value, key), key: messages[:-1]}, last
     answers: tuple[str, ...] = ()

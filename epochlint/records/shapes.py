@@ -86,7 +86,7 @@ def _conversation(value: dict[str, object], messages: list[object]) -> Tally:
     if type(first) is dict:
         if "role" not in first and "from" in first:
             shape = "sharegpt"
-        elif first.get("role") in _COHERE_ROLES and (turns == 0 or _has_role(messages, "Chatbot")):
+        elif str(first.get("role")) in _COHERE_ROLES and (turns == 0 or _has_role(messages, "Chatbot")):
             shape = "provider-cohere"
     if len(value) > 1:
         if "chosen" in value and "rejected" in value:

@@ -6,11 +6,13 @@ from epochlint.records.counting import MAX_BYTES
 from epochlint.records.rows import Rows
 from epochlint.records.shapes import messages_of
 
-CHARACTERS_PER_TOKEN = (2.0, 6.0)
-"""The band for ASCII text (English prose about 4 to 5, code about 3, digits fewer)."""
+CHARACTERS_PER_TOKEN = (1.4, 6.0)
+"""The band for ASCII text. Measured with cl100k_base (tiktoken 0.14.0) on 493 texts of published training files:
+1.44 (arithmetic) to 5.65, half of them between 3 and 4. Long runs of one sign (rules, indentation) can lie above."""
 
-OTHER_CHARACTERS_PER_TOKEN = (0.4, 3.0)
-"""The band for all other characters (from bytes of rare scripts to Cyrillic words in a large vocabulary)."""
+OTHER_CHARACTERS_PER_TOKEN = (0.25, 3.0)
+"""The band for all other characters: with cl100k_base 0.25 (hieroglyphs), 0.8 (Chinese), 1.7 (Russian); larger
+vocabularies take more at once."""
 
 MESSAGE_OVERHEAD = (0, 12)
 """Tokens that a chat template adds to each message."""

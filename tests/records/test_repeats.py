@@ -1,0 +1,182 @@
+"""Records that occur twice."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from epochlint.records import count, digest, duplicates, leaks, prompt_and_answer, repeats, same_prompt_different_answer
+
+
+def put(folder: Path, name: str, *records: Any) -> str:
+    path = folder / name
+    if name.endswith(".json"):
+        path.write_text(json.dumps(records, indent=2), encoding="utf-8")
+    else:
+        path.write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")
+    return str(path)
+
+
+def chat(question: str, answer: str, **other: Any) -> dict[str, Any]:
+    return {"messages": [{"role": "user", "content": question}, {"role": "assistant", "content": answer}], **other}
+
+
+def test_a_digest_does_not_depend_on_order_and_spacing() -> None:
+    assert digest({"a": 1, "b": {"c": "\u00e9", "d": [1, 2]}}) == digest(
+        json.loads('{"b":{"d":[1,2],"c":"\\u00e9"},"a":1}')
+    )
+    different = [
+        {"a": 1},
+        {"a": "1"},
+        {"a": True},
+        {"a": 1.5},
+        {"a": None},
+        {"a": [1]},
+        {"a": []},
+        {},
+        {"b": 1},
+        "a",
+        "\ud800",
+    ]
+    assert len({digest(value) for value in different}) == len(different)
+    assert all(len(digest(value) or b"") == 16 for value in different)
+    deep: list[Any] = []
+    for _ in range(100_000):
+        deep = [deep]
+    assert digest(deep) is None
+
+
+def test_duplicates(tmp_path: Path) -> None:
+    path = put(tmp_path, "a.jsonl", {"a": 1, "b": 2}, {"a": 2}, {"b": 2, "a": 1}, {"a": 3}, {"a": 2}, {"a": 2})
+    found = duplicates(path)
+    assert found is not None
+    assert (found.rows, found.unique, found.later_copies, found.complete) == (6, 3, 3, True)
+    assert found.groups == ((1, 3), (2, 5, 6))
+    whole = count(path, detail=True)
+    assert whole is not None
+    assert whole.digest_duplicates == 3
+    assert count(path).digest_duplicates is None  # type: ignore[union-attr]
+
+
+def test_no_duplicates(tmp_path: Path) -> None:
+    # the quick signature is the same for all of these
+    path = put(tmp_path, "a.jsonl", *({"a": number} for number in range(50)))
+    found = duplicates(path)
+    assert found is not None
+    assert (found.rows, found.unique, found.groups) == (50, 50, ())
+
+
+def test_only_the_first_groups_are_named(tmp_path: Path) -> None:
+    path = put(tmp_path, "a.jsonl", *({"text": str(number % 20)} for number in range(200)))
+    found = duplicates(path)
+    assert found is not None
+    assert (found.later_copies, len(found.groups)) == (180, repeats.FIRST)
+    assert found.groups[0] == (1, 21, 41, 61, 81)
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.txt", "a.json"])
+def test_duplicates_in_other_formats(tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    path.write_text(
+        {"a.csv": 'a,b\n1,2\n3,4\n"1",2\n', "a.txt": "a\nb\na\n", "a.json": '[{"a": 1}, {"a": 2}, {"a":1}]'}[name]
+    )
+    assert count(str(path), detail=True).digest_duplicates == 1  # type: ignore[union-attr]
+
+
+def test_broken_lines_are_no_duplicates(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_text('{"a": 1}\n{"a"}\n{"a"}\n{"a": 2}\n{"a": 3}\n')
+    found = duplicates(str(path))
+    assert found is not None
+    assert (found.rows, found.later_copies) == (3, 0)
+
+
+def test_memory_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(repeats, "MOST_ROWS", 10)
+    path = put(tmp_path, "a.jsonl", *({"text": str(number)} for number in range(100)))
+    found = duplicates(path)
+    assert found is not None
+    assert (found.complete, found.later_copies) == (False, 0)
+    assert count(path, detail=True).digest_duplicates is None  # type: ignore[union-attr]
+    leaked = leaks([path], [path])
+    assert leaked is not None
+    assert (leaked.leaked, leaked.complete) == (10, False)
+    answers = same_prompt_different_answer(put(tmp_path, "b.jsonl", *(chat(str(i), "a") for i in range(100))))
+    assert answers is not None
+    assert not answers.complete
+
+
+def test_leaks(tmp_path: Path) -> None:
+    train = put(tmp_path, "train.json", chat("a", "1"), chat("b", "2"), chat("c", "3"), chat("b", "2"))
+    valid = put(tmp_path, "valid.jsonl", chat("x", "9"), chat("b", "2"), chat("c", "4"), chat("b", "2"), chat("a", "1"))
+    found = leaks([train], [valid])
+    assert found is not None
+    assert (found.leaked, found.validation_rows, found.complete) == (3, 5, True)
+    assert [(leak.validation_line, leak.train_line) for leak in found.first] == [(5, 2), (2, 14)]
+    assert {(leak.validation_path, leak.train_path) for leak in found.first} == {(valid, train)}
+
+
+def test_no_leaks(tmp_path: Path) -> None:
+    train, valid = put(tmp_path, "train.jsonl", chat("a", "1")), put(tmp_path, "valid.jsonl", chat("a", "2"))
+    found = leaks([train], [valid])
+    assert found is not None
+    assert (found.leaked, found.first) == (0, ())
+    assert leaks([train], [str(tmp_path / "nothing.jsonl")]) is None
+    assert leaks([str(tmp_path / "nothing.jsonl")], [valid]) is None
+    assert leaks([], []) is None
+
+
+def test_leaks_over_several_files(tmp_path: Path) -> None:
+    train = [put(tmp_path, f"train-{n}.jsonl", {"text": f"t{n}"}, {"text": "both"}) for n in range(3)]
+    valid = [put(tmp_path, f"valid-{n}.jsonl", {"text": f"v{n}"}, {"text": "t2"}) for n in range(2)]
+    found = leaks(train, valid)
+    assert found is not None
+    assert (found.leaked, found.validation_rows) == (2, 4)
+    assert [(leak.validation_path, leak.train_path) for leak in found.first] == [(valid[0], train[2])]
+
+
+def test_same_prompt_different_answer(tmp_path: Path) -> None:
+    path = put(
+        tmp_path, "a.jsonl", chat("a", "1", id=1), chat("b", "2", id=2), chat("a", "3", id=3), chat("b", "2", id=4),
+        chat("a", "4", tools=[]), {"text": "x"},
+    )  # fmt: skip
+    found = same_prompt_different_answer(path)
+    assert found is not None
+    assert (found.prompts, found.rows, found.groups, found.complete) == (1, 2, ((1, 3),), True)
+    assert same_prompt_different_answer(put(tmp_path, "b.jsonl", {"text": "x"})) is None
+
+
+@pytest.mark.parametrize(
+    ("record", "answer"),
+    [
+        ({"instruction": "i", "input": "x", "output": "o"}, "o"),
+        ({"prompt": "p", "completion": "c"}, "c"),
+        (
+            {"conversations": [{"from": "human", "value": "q"}, {"from": "gpt", "value": "a"}]},
+            {"from": "gpt", "value": "a"},
+        ),
+    ],
+)
+def test_prompt_and_answer(record: dict[str, Any], answer: Any) -> None:
+    parts = prompt_and_answer(record)
+    assert parts is not None
+    assert parts[1] == answer
+    other = prompt_and_answer({**record, "id": 7})
+    assert other is not None
+    assert other[0] == parts[0]
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        {"text": "x"}, {"messages": [{"role": "user", "content": "q"}]}, None, [], "x",
+        {"prompt": "p", "completion": "c", "label": True}, {"prompt": "p", "chosen": "a", "rejected": "b"},
+        {"messages": [{"role": "user"}, {"role": "user"}]},
+        {"messages": [1, 2]}, {"messages": "x"}, {"messages": [{}, {"role": ["x"]}]},
+    ],
+)  # fmt: skip
+def test_no_prompt_and_answer(record: Any) -> None:
+    assert prompt_and_answer(record) is None
