@@ -96,9 +96,13 @@ class CheckPage(_Model):
 
 
 class Example(_Model):
-    """A small project: file name -> text, what is assumed, and what the rule must say about it."""
+    """A small project: file name -> text, what is assumed, and what the rule must say about it.
+
+    `before` holds the files of an earlier revision that differ, for rules on changes.
+    """
 
     files: dict[str, str]
+    before: dict[str, str] = Field(default_factory=dict)
     assume: dict[str, int | float | str] = Field(default_factory=dict)
     level: Level | None = None
     file: str | None = None
