@@ -169,7 +169,10 @@ class Joiner:
                 layers = [Layer(start.arguments, LAUNCH), Layer(whole, WRITTEN)]
                 self._read(entry, document, layers, path, command=start.program, launch=launch)
                 return
-        if entry is not None and script is None:
+        # A script that is there and yields no arguments is a stranger's, unless it is the trainer's own.
+        if entry is not None and (script is None or getattr(entry.load(), "OWN_SCRIPTS", False)):
+            if script is not None:
+                self._use(script)
             path = os.path.join(launch.folder, os.path.basename(launch.document.source.path))
             layers = [Layer(start.arguments, LAUNCH)]
             self._read(entry, launch.document, layers, path, command=start.program, launch=launch, via="argparse")

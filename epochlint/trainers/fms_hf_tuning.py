@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 LABEL = "fms-hf-tuning"
 CALLS: frozenset[str] = frozenset()
+OWN_SCRIPTS = True
 
 # `json.load`, then fields that are not cast.
 LOADER = Loader("HfArgumentParser.parse_dict", converts_text=False)

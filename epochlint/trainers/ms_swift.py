@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
 LABEL = "ms-swift"
 CALLS: frozenset[str] = frozenset()
+OWN_SCRIPTS = True
 LOADER = Loader("ms-swift", converts_text=True)
 _NEWEST = "<5.20"  # transformers, as 4.6.0 asks for it
 _BOTH_WARMUPS_REFUSED = "4.6"

@@ -10,6 +10,7 @@ and, where it applies,
 
     claims       (program, arguments) -> bool: whether a launch (`("axolotl", "train")`) starts this trainer
     CALLS        origins of Python calls that are its configs: {"trl.SFTConfig", ...}
+    OWN_SCRIPTS  True where the scripts that it claims take its arguments, though none of them is seen there
 
 It is entered once, in `registry.TRAINERS`. It sees documents and the run, never rules, projects or reports.
 """

@@ -74,6 +74,20 @@ def test_launch_wins_over_the_file() -> None:
     assert (fact("gpus").value, fact("total_steps").value, fact("learning_rate").value) == (2, 10, 2e-5)
 
 
+def test_flags_of_a_script_of_its_own() -> None:
+    """The copy of `train.py` in a fork parses no arguments itself."""
+    flags = "--model_name_or_path m --stage sft --do_train --finetuning_type lora --dataset a --num_train_epochs 1"
+    files = {
+        "run.sh": f"torchrun --nproc_per_node 2 src/train.py {flags} --per_device_train_batch_size 5\n",
+        "src/train.py": "from llamafactory.train.tuner import run_exp\n\nrun_exp()\n",
+        "data/dataset_info.json": INFO,
+        "data/a.json": ROWS,
+    }
+    (run,) = check_project(files, {"transformers": "4.57.6"}).runs
+    assert run.run.trainer == "llamafactory"
+    assert (run.scenarios.fact("gpus").value, run.scenarios.fact("total_steps").value) == (2, 10)
+
+
 def attributes(**entry: object) -> Attributes:
     from epochlint.documents import json_document
     from epochlint.source import Source
@@ -110,16 +124,8 @@ def test_pairs_need_an_odd_number_of_messages() -> None:
 
 def test_odd_rows_are_never_a_fault_of_ours() -> None:
     keep = Keep(attributes(formatting="sharegpt"))
-    for row in (
-        None,
-        3,
-        "text",
-        [],
-        {},
-        {"conversations": None},
-        {"conversations": [1]},
-        {"conversations": [{"from": []}]},
-    ):
+    odd: list[object] = [None, 3, "text", [], {}, {"conversations": None}, {"conversations": [1]}]
+    for row in [*odd, {"conversations": [{"from": []}]}]:
         keep(row)
 
 

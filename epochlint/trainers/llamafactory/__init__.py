@@ -6,5 +6,6 @@ Facts were read in llamafactory 0.9.5 (`hparams/`, `data/`, `v1/`) and earlier r
 from epochlint.trainers.llamafactory.config import LABEL, claims, read, recognise
 
 CALLS: frozenset[str] = frozenset()
+OWN_SCRIPTS = True
 
-__all__ = ["CALLS", "LABEL", "claims", "read", "recognise"]
+__all__ = ["CALLS", "LABEL", "OWN_SCRIPTS", "claims", "read", "recognise"]
