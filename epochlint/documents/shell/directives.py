@@ -125,7 +125,7 @@ def _entry(key: str, word: ShellWord, length: int, value: Node) -> Entry:
     return Entry(key, span, value)
 
 
-_RESOURCE = re.compile(r"([A-Za-z_]+)(?:=([^:,+\s]+))?")
+_RESOURCE = re.compile(r"([A-Za-z_]+)(?:=((?<=walltime=)[\d:]+|[^:,+\s]+))?")
 _RESOURCES: dict[str, str] = {
     "ngpus": "gpus_per_node", "gpus": "gpus_per_node", "gpu": "gpus_per_node", "mpiprocs": "ntasks_per_node",
     "ppn": "ntasks_per_node", "select": "nodes", "nodes": "nodes", "ncpus": "cpus_per_node", "mem": "mem",

@@ -10,7 +10,7 @@ import re
 
 from epochlint.documents.shell import arithmetic
 from epochlint.documents.shell.document import ShellUnresolved, ShellWord
-from epochlint.documents.shell.patterns import change, doubled
+from epochlint.documents.shell.patterns import change, doubled, replace
 from epochlint.documents.shell.syntax import (
     DEEPEST,
     PLACEHOLDER,
@@ -200,7 +200,7 @@ class Expander:
         if sign == '"':
             stop = pass_double(whole, at + 1, end)
             inside = self.pieces(text, at + 1, stop - 1, True)
-            found += inside or [self._literal(text, at + 1, at + 1, True)]
+            found += inside if stop > at + 2 else [self._literal(text, at + 1, at + 1, True)]
             return stop
         if sign == "`":
             stop = pass_backtick(whole, at + 1, end)
@@ -335,6 +335,8 @@ class Expander:
         return Piece(None, place, reason=reason, quoted=quoted, several=several, absent=absent, name=name)
 
     def _expanded(self, pieces: list[Piece], place: tuple[int, int], quoted: bool, name: str = "") -> list[Piece]:
+        if not pieces and quoted:
+            return [Piece("", place, quoted=True)]
         self.work -= sum(len(piece.text or "") + 16 for piece in pieces)
         if self.work < 0:
             return [Piece(None, place, reason="the script is too large to follow", quoted=quoted)]
@@ -405,7 +407,7 @@ class Expander:
         rest = operator.end()
         if sign.lstrip(":") in ("-", "=", "+", "?") and sign != ":":
             return self._default(text, rest, end, sign, name, index, place, quoted)
-        if index in ("@", "*") and sign == ":":
+        if (index in ("@", "*") or name in ("@", "*")) and sign == ":":
             return self._slice(name, whole[rest:end], place, quoted)
         return [self._changed(text, rest, end, sign, name, index, place, quoted)]
 
@@ -448,15 +450,16 @@ class Expander:
 
     def _slice(self, name: str, rest: str, place: tuple[int, int], quoted: bool) -> list[Piece]:
         """`${name[@]:offset:length}`, `${@:2}`."""
-        value = self.lookup(name)
+        if name in ("@", "*"):
+            arguments = self.scope.arguments
+            items = None if arguments is None else [[], *(field.pieces for field in arguments)]  # $0 comes first
+        else:
+            value = self.lookup(name)
+            items = None if value is None or value.items is None else list(value.items.values())
         bounds = [arithmetic.evaluate(part, self._number) if "$" not in part else None for part in rest.split(":", 1)]
-        if value is None or value.items is None or None in bounds:
-            return [
-                Piece(
-                    None, place, reason="it is only known when the script runs", quoted=quoted, several=True, name=name
-                )
-            ]
-        items = list(value.items.values())
+        if items is None or None in bounds:
+            reason = "it is only known when the script runs"
+            return [Piece(None, place, reason=reason, quoted=quoted, several=True, name=name)]
         start = bounds[0] or 0
         stop = len(items) if len(bounds) == 1 else start + (bounds[1] or 0)
         return self._items(items[start:stop], place, quoted, False, name)
@@ -497,7 +500,8 @@ class Expander:
         if operation == "+":
             if gap is not None and not gap.absent:
                 return [gap.like(None, several=True)]
-            return self._word(text, start, end, quoted) if given else []
+            pieces = self._word(text, start, end, quoted) if given else []
+            return pieces or ([Piece("", place, quoted=True)] if quoted else [])
         if given or operation == "?":
             return current
         pieces = [
@@ -535,15 +539,26 @@ class Expander:
         gap = next((piece for piece in current if piece.text is None), None)
         changed: str | None = None
         if known is not None and index not in ("@", "*"):
-            operand = text_of(self.value(text, start, end))
-            if operand is not None:
-                changed = change(known, sign, operand, self._number)
+            if sign in ("/", "//"):
+                changed = self._replaced(text, start, end, sign, known)
+            else:
+                operand = text_of(self.value(text, start, end))
+                changed = change(known, sign, operand, self._number) if operand is not None else None
         if changed is None:
             if gap is not None:
                 return gap.like(None, place=place, inner=None, several=False)
             return Piece(None, place, reason="it is only known when the script runs", quoted=quoted, name=name)
         assumed = any(piece.assumed for piece in current)
         return Piece(changed, place, quoted=quoted, split=not quoted, assumed=assumed, name=name)
+
+    def _replaced(self, text: Text, start: int, end: int, sign: str, known: str) -> str | None:
+        """`${name/pattern/replacement}`; a slash in the pattern has a backslash before it."""
+        at = start
+        while at < end and text.text[at] != "/":
+            at += 2 if text.text[at] == "\\" else 1
+        at = min(at, end)
+        pattern, replacement = text_of(self.value(text, start, at)), text_of(self.value(text, min(at + 1, end), end))
+        return replace(known, pattern, replacement, sign == "//") if pattern and replacement is not None else None
 
     # Arithmetic ---------------------------------------------------------------------------------------------------
 

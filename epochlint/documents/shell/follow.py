@@ -42,6 +42,7 @@ MOST_STEPS = 20_000  # statements followed in one script
 MOST_VARIANTS = 64  # commands that one line gives in loops
 
 _GLOB = re.compile(r"[*?]|\[[^\]]+\]")
+_SEVERAL = re.compile(r"\s|\A--?[A-Za-z]")  # a value that is more than one word, or a flag
 _ARGUMENTS = ('"$@"', "$@", '"$*"', "$*")
 _LEAVES = ("exit", "return")
 
@@ -226,14 +227,15 @@ class Follower(Running):
             raws = [text_of(self.value(text, *pattern)) for pattern in patterns]
             default = "*" in raws
             if subject is not None and None not in raws:
-                matched = any(matches(subject, raw or "") for raw in raws)
+                fits = [matches(subject, raw or "") for raw in raws]
+                matched = True if True in fits else None if None in fits else False
                 if matched and not outcomes:
                     after, flow = self.aside(text, body)
                     self.scope = after
                     self._steps -= 1
                     self._rest(text, node, body)
-                    return "" if flow == "break" else flow
-                if not matched:
+                    return flow
+                if matched is False:
                     self._guarded_aside(text, body)
                     continue
             outcomes.append(self._guarded_aside(text, body))
@@ -284,10 +286,7 @@ class Follower(Running):
         others = [value for value in known if value not in given]
         if given and others and len(known) == len(values) and all(value.same(others[0]) for value in others[1:]):
             return assumed(others[0])  # an argument of the script replaces it, if one is given
-        several = any(
-            value.items is not None or " " in (value.text or "") or (value.text or "").startswith("-")
-            for value in known
-        )
+        several = any(value.items is not None or _SEVERAL.search(value.text or "") for value in known)
         gap = Piece(None, first.place, reason=f"{name} depends on a condition", several=several, name=name)
         gap.absent = False
         return Value([gap], first.place, first.name_place)

@@ -69,14 +69,8 @@ def change(known: str, sign: str, operand: str, number: Callable[[str], str | No
             return None
         letters = str.upper if sign[0] == "^" else str.lower
         return letters(known) if len(sign) == 2 else letters(known[:1]) + known[1:]
-    if len(known) > 2_000 or operand.count("*") > 3:
+    if costly(operand, known):
         return None
-    if sign in ("/", "//"):
-        if operand[:1] in ("#", "%"):
-            return None
-        pattern, _, replacement = operand.partition("/")
-        found = globbed(pattern, greedy=True)
-        return found.sub(replacement.replace("\\", "\\\\"), known, count=0 if sign == "//" else 1) if pattern else known
     if sign in ("#", "##"):
         found = globbed(operand, greedy=sign == "##")
         matched = found.match(known)
@@ -86,6 +80,19 @@ def change(known: str, sign: str, operand: str, number: Callable[[str], str | No
         starts = range(len(known) + 1) if sign == "%%" else range(len(known), -1, -1)
         return next((known[:start] for start in starts if found.match(known, start)), known)
     return None
+
+
+def costly(pattern: str, text: str) -> bool:
+    """Whether matching may take long: each star multiplies the time by the text's length."""
+    stars = pattern.count("*")
+    return stars > 2 or len(text) > (200 if stars == 2 else 2_000) or len(pattern) > 500
+
+
+def replace(known: str, pattern: str, replacement: str, everywhere: bool) -> str | None:
+    """`${name/pattern/replacement}`, or `//` for every match; None where it would cost too much."""
+    if costly(pattern, known) or pattern[:1] in ("#", "%"):
+        return None
+    return globbed(pattern, greedy=True).sub(replacement.replace("\\", "\\\\"), known, count=0 if everywhere else 1)
 
 
 def globbed(pattern: str, greedy: bool) -> re.Pattern[str]:
@@ -111,16 +118,17 @@ def globbed(pattern: str, greedy: bool) -> re.Pattern[str]:
         return re.compile(re.escape(pattern))
 
 
-def matches(subject: str, pattern: str) -> bool:
-    if pattern.count("*") > 4 or len(subject) > 2_000:
-        return False
+def matches(subject: str, pattern: str) -> bool | None:
+    """Whether a pattern fits the whole of a text; None where it would cost too much."""
+    if costly(pattern, subject):
+        return None
     return globbed(pattern, greedy=True).fullmatch(subject) is not None
 
 
 def compare(left: str, operator: str, right: str, pattern: bool) -> bool | None:
     if operator in ("=", "==", "!="):
         equal = matches(left, right) if pattern else left == right
-        return equal if operator != "!=" else not equal
+        return equal if operator != "!=" or equal is None else not equal
     names = {"-eq": "==", "-ne": "!=", "-lt": "<", "-le": "<=", "-gt": ">", "-ge": ">="}
     if operator in names:
         low, high = arithmetic.number(left), arithmetic.number(right)

@@ -12,7 +12,7 @@ from epochlint.documents.shell.values import Piece, Value, text_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from epochlint.documents.document import Entry, Mapping
     from epochlint.source import Source
@@ -65,77 +65,71 @@ class Substituting(Expander):
             statements = parser.parse()
         except TooDeepError:
             return [unknown]
+        self.work -= 4 * (end - start)
         self._calls += 1
         try:
-            known, assumed = self._printed(text, statements)
+            known, assumed, gap = self._printed(text, statements)
         finally:
             self._calls -= 1
         if known is None or len(known) > 4_096:
-            gap = next(iter(self._gaps(text, statements)), None)
-            if gap is not None and gap.absent:
-                unknown.absent = True  # $(echo $1 | ...)
+            unknown.absent = gap is not None and gap.absent  # $(echo $1 | ...)
             unknown.name = inner if len(inner) < 40 else ""
             return [unknown]
         return [Piece(known.rstrip("\n"), place, quoted=quoted, split=not quoted, assumed=assumed)]
 
-    def _gaps(self, text: Text, statements: Sequence[Statement]) -> Iterator[Piece]:
-        for statement in statements:
-            parts = statement.parts if isinstance(statement, Pipeline) else [statement]
-            for part in parts:
-                if isinstance(part, Simple):
-                    for word in part.words:
-                        yield from (piece for piece in self.value(text, *word) if piece.text is None)
-
-    def _printed(self, text: Text, statements: Sequence[Statement]) -> tuple[str | None, bool]:
-        """What statements print, where that is simple; whether it rests on assumptions."""
+    def _printed(self, text: Text, statements: Sequence[Statement]) -> tuple[str | None, bool, Piece | None]:
+        """What statements print, where that is simple; whether it rests on assumptions; the gap that hides it."""
         folder: str | None = None
         steps: list[Statement] = []
         for statement in statements:
             steps += [part for _, part in statement.parts] if isinstance(statement, Chain) else [statement]
         for step in steps[:-1]:
-            words, _ = self._known_words(text, step)
+            words, _, gap = self._known_words(text, step)
             if words is None or words[:1] not in (["cd"], ["pushd"]):
-                return None, False
+                return None, False, gap
             folder = words[-1] if len(words) > 1 else None
         if not steps:
-            return "", False
+            return "", False, None
         last = steps[-1]
         parts = last.parts if isinstance(last, Pipeline) else [last]
-        printed_text: str | None = None
+        output: str | None = None
         assumed = False
         for index, part in enumerate(parts):
-            words, soft = self._known_words(text, part)
+            words, soft, gap = self._known_words(text, part)
             assumed = assumed or soft
             if words is None:
-                return None, False
-            if words == ["pwd"] and folder is not None:
-                printed_text = folder
-                continue
-            given = printed_text if index else None
-            if isinstance(part, Simple):
-                here = next((r for r in part.redirections if r.operator == "<<<"), None)
-                if here is not None:
-                    given = text_of(self.value(text, *here.target))
+                return None, False, gap
             if words == ["pwd"]:
-                printed_text = self.scope.folder or "." if self.scope.folder is not None else None
+                here = self.scope.folder or "." if self.scope.folder is not None else None
+                output = folder if folder is not None else here
             else:
-                printed_text = printed.output(words, given)
-            if printed_text is None:
-                return None, False
-        return printed_text, assumed
+                output = printed.output(words, self._given_to(text, part, output if index else None))
+            if output is None:
+                return None, False, None
+        return output, assumed, None
 
-    def _known_words(self, text: Text, statement: Statement) -> tuple[list[str] | None, bool]:
+    def _given_to(self, text: Text, part: Statement, piped: str | None) -> str | None:
+        """What a command reads: what is piped into it, or the word behind `<<<`."""
+        if isinstance(part, Simple):
+            here = next((found for found in part.redirections if found.operator == "<<<"), None)
+            if here is not None:
+                return text_of(self.value(text, *here.target))
+        return piped
+
+    def _known_words(self, text: Text, statement: Statement) -> tuple[list[str] | None, bool, Piece | None]:
+        """A command's words where all are known, whether they rest on assumptions, and the first gap."""
         if not isinstance(statement, Simple) or statement.assignments:
-            return None, False
+            return None, False, None
         words: list[str] = []
         assumed = False
         for word in statement.words:
             for field in self.fields(text, *word):
-                if field.text is None or len(words) > 256:
-                    return None, False
+                known = field.text
+                if known is None or len(words) > 256:
+                    return None, False, next((piece for piece in field.pieces if piece.text is None), None)
                 assumed = assumed or any(piece.assumed for piece in field.pieces)
-                words.append(field.text)
-        return words, assumed
+                words.append(known)
+        return words, assumed, None
 
 
 def _shortened(text: str) -> str:
