@@ -327,6 +327,10 @@ def _cell_tree(document: PythonDocument, cell: Cell) -> ast.Module | None:
         name = magic[1]
         if name in _SHELL_MAGICS or (name.startswith("script") and "bash" in magic[0]):
             document.commands.append(_part(cell.source, magic.end(), len(text)))
+        if name in ("writefile", "file"):
+            words = [word for word in magic[0].split()[1:] if not word.startswith("-")]
+            if len(words) == 1 and words == magic[0].split()[1:] and not set(words[0]) & set("${}"):
+                document.files[words[0].strip("'\"")] = _part(cell.source, magic.end(), len(text))
         if name not in _PYTHON_MAGICS:
             return None
         text = (

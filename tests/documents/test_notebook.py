@@ -308,3 +308,15 @@ def test_comments_of_code_cells() -> None:
         ("learning_rate", "cell 1"),
     ]
     assert document.comments[0].span.in_file().text == "# epochlint: ignore[WRM001]"
+
+
+def test_files_that_a_notebook_writes() -> None:
+    document = read(
+        "%%writefile conf/train.yaml\nlearning_rate: 2e-5\n", "%%writefile -a log.txt\nx\n", "%%writefile $NAME x\ny"
+    )
+    assert {name: text.text for name, text in document.files.items()} == {
+        "conf/train.yaml": "learning_rate: 2e-5\n",
+    }
+    written = document.files["conf/train.yaml"]
+    assert written.span(0, 13).in_file().text == "learning_rate"
+    assert written.label == "cell 1"

@@ -33,6 +33,7 @@ from epochlint.documents.python.values import (
     join,
     perhaps,
     rests_on_default,
+    same,
     truth,
 )
 
@@ -203,14 +204,30 @@ class Interpreter:
         self.scope.names = join_names(ends)
         return NORMAL
 
-    def dead(self, body: Callable[[], int]) -> None:
-        """Read a piece that a default excludes, for the calls in it; it leaves no trace in the state."""
+    def dead(self, body: Callable[[], int]) -> dict[str, Node]:
+        """Read a piece that a default excludes, for the calls in it; it leaves no trace in the state.
+
+        Returns what names would hold after it.
+        """
         before, guard, returns = self.scope.names, self.guard, len(self.frame.returns)
         self.scope.names = dict(before)
         self.guard = Guard(guard, DEAD)
-        body()
+        flow = body()
+        after = self.scope.names if flow == NORMAL else before
         self.scope.names, self.guard = before, guard
         del self.frame.returns[returns:]
+        return after
+
+    def decided_by_default(self, live: Callable[[], int], dead: Callable[[], int]) -> int:
+        """Read a piece that a default chooses over another: what both would set rests on that default, too."""
+        otherwise = self.dead(dead)
+        flow = live()
+        names = self.scope.names
+        for name, value in otherwise.items():
+            held = names.get(name)
+            if isinstance(held, Scalar) and held is not value and not same(held, value):
+                names[name] = library.as_default(held)
+        return flow
 
     def strength(self, owner: Guard | None) -> str:
         """How a change to an object made under `owner` counts here: "strong", "weak" (perhaps), "none"."""
@@ -539,8 +556,8 @@ def _if(it: Interpreter, node: ast.If) -> int:
     if known is None:
         return it.alternatives([lambda: it.block(node.body), lambda: it.block(node.orelse)])
     live, dead = (node.body, node.orelse) if known else (node.orelse, node.body)
-    if rests_on_default(test) and dead:
-        it.dead(lambda: it.block(dead))
+    if rests_on_default(test):
+        return it.decided_by_default(lambda: it.block(live), lambda: it.block(dead))
     return it.block(live)
 
 

@@ -446,9 +446,21 @@ class PythonDocument(Document):
 
     `imports`: local name -> dotted origin. `stars`: the modules of star imports. `environment`: variables that the
     program sets itself (`os.environ["CUDA_VISIBLE_DEVICES"] = "0"`). `commands`: the shell lines of a notebook.
+    `files`: the texts that a notebook writes to files (`%%writefile train.yaml`), by path.
     """
 
-    __slots__ = ("calls", "cells", "commands", "environment", "imports", "loads", "outputs", "parsers", "stars")
+    __slots__ = (
+        "calls",
+        "cells",
+        "commands",
+        "environment",
+        "files",
+        "imports",
+        "loads",
+        "outputs",
+        "parsers",
+        "stars",
+    )
 
     def __init__(self, source: Source, syntax: str = "python", problems: list[Problem] | None = None) -> None:
         super().__init__(source, syntax, problems=problems)
@@ -460,4 +472,5 @@ class PythonDocument(Document):
         self.environment = Mapping(source.span(0, 0), [])
         self.cells: list[Cell] = []
         self.commands: list[Excerpt] = []
+        self.files: dict[str, Excerpt] = {}
         self.outputs: list[Output] = []

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import pytest
 
+from epochlint.documents.python import Derived
 from tests.documents.python.reading import UNKNOWN, arguments, call, plain, script, value
 
 
@@ -237,3 +238,25 @@ def test_a_key_that_is_perhaps_there_with_one_of_several_values_is_unknown() -> 
     TrainingArguments(**options)
     """
     assert arguments(text) == {"a": UNKNOWN}
+
+
+def test_what_a_default_decides_rests_on_it() -> None:
+    text = """
+    import argparse
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--do_eval", action="store_true")
+    args = parser.parse_args()
+    data = None
+    steps = 5
+    if args.do_eval:
+        data = load("x")
+    TrainingArguments(data=data, steps=steps)
+    """
+    made = call(script(text), "TrainingArguments")
+    data, steps = made.argument("data"), made.argument("steps")
+    assert isinstance(data, Derived)
+    assert (data.value, data.default) == (None, True)
+    assert not (isinstance(steps, Derived) and steps.default)
+    # With the launch known nothing rests on a default.
+    known = call(script(text, launch={"x": "1"}), "TrainingArguments").argument("data")
+    assert not (isinstance(known, Derived) and known.default)
