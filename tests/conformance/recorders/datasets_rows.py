@@ -3,6 +3,10 @@
     python -m venv venv && venv/bin/pip install datasets
     venv/bin/python tests/conformance/recorders/datasets_rows.py
 
+An older version is recorded under a name of its own (datasets==2.20.0 with numpy<2, pandas<2.3, pyarrow<18):
+
+    old/bin/python tests/conformance/recorders/datasets_rows.py datasets_rows_2.20.0.json
+
 Writes tests/records/datasets_rows.json: per case the number of rows, or the class of the error where the loader
 gives up. Also writes the small Parquet and Arrow files of tests/records/binary/ (they need pyarrow to be made).
 Nothing of epochlint is imported here.
@@ -167,9 +171,11 @@ def main() -> None:
         "cases": results,
         "folders": layouts,
         "globs": patterns,
-        "binary": write_binary(os.path.join(RECORDS, "binary")),
     }
-    with open(os.path.join(RECORDS, "datasets_rows.json"), "w", encoding="utf-8") as file:
+    if len(sys.argv) == 1:
+        report["binary"] = write_binary(os.path.join(RECORDS, "binary"))
+    name = sys.argv[1] if len(sys.argv) > 1 else "datasets_rows.json"
+    with open(os.path.join(RECORDS, name), "w", encoding="utf-8") as file:
         json.dump(report, file, indent=1, sort_keys=True)
         file.write("\n")
     known = sum(1 for result in results.values() if result["rows"] is not None)  # type: ignore[index]
