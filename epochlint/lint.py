@@ -5,16 +5,20 @@ from __future__ import annotations
 import os
 
 from epochlint.documents.read import read
-from epochlint.files import discover, open_source
+from epochlint.files import decode, discover, open_source
 from epochlint.findings.finding import Finding
 from epochlint.project.assumptions import Assumptions
 from epochlint.project.compare import Comparisons
 from epochlint.project.complete import complete, smoke_named
+from epochlint.project.inline import Said
 from epochlint.project.join import Joiner, Skipped
 from epochlint.project.lookup import Lookup
-from epochlint.rules import catalogue, engine
+from epochlint.project.silence import silence
+from epochlint.rules import engine
+from epochlint.rules.chosen import chosen
 from epochlint.run.observation import Observation
 from epochlint.run.scenarios import Scenarios
+from epochlint.settings import Settings
 from epochlint.source import Source
 from epochlint.trainers import registry
 
@@ -49,6 +53,7 @@ class Options:
         "paths",
         "pedantic",
         "select",
+        "settings",
         "since",
         "staged",
         "stdin",
@@ -71,6 +76,7 @@ class Options:
         staged: bool = False,
         changed_only: bool = False,
         baseline_run: str | None = None,
+        settings: Settings | None = None,
     ) -> None:
         self.paths = list(paths)
         self.assume = assume if assume is not None else Assumptions()
@@ -86,6 +92,7 @@ class Options:
         self.staged = staged
         self.changed_only = changed_only
         self.baseline_run = baseline_run
+        self.settings = settings if settings is not None else Settings()
 
 
 class Checked:
@@ -119,35 +126,45 @@ class Report:
 
 
 def check(options: Options) -> Report:
-    """The whole way once."""
+    """The whole way once. Raises SettingsError, BaselineError, HistoryError, RuleFileError for what the user wrote."""
     report = Report()
+    settings = options.settings
     lookup = Lookup(_given_root(options.paths))
     documents = list(_documents(options, lookup, report))
-    joiner = Joiner(lookup, options.assume.versions())
+    said = Said(settings, lookup.working)
+    joiner = Joiner(lookup, options.assume.versions(), said)
     joined = joiner.join(documents)
-    rules = catalogue.chosen(options.select, options.ignore)
+    rules = chosen(settings, options.select, options.ignore)
     report.rules = rules
     report.skipped.extend(joined.skipped)
     asked = frozenset(check.observation for rule in rules for check in rule.checks if check.observation is not None)
     comparisons = Comparisons(options, lookup, joined, report)
     for run in joined.runs:
         run.smoke = smoke_named(run, report.below.get(run.path, run.path))
-        complete(run, lookup, joined.companions[id(run)], options.assume, options.max_data_bytes, asked)
+        weak = said.about(run)
+        complete(run, lookup, joined.companions[id(run)], options.assume, options.max_data_bytes, asked, weak)
+    found: list[Finding] = []
     for run in joined.runs:
         scenarios = Scenarios(run)
         baselines = comparisons.of(run)
         findings, not_evaluated = engine.check(scenarios, rules, pedantic=options.pedantic, baseline=baselines)
         if not options.changed_only or comparisons.touched(run):
-            report.findings.extend(findings)
+            found.extend(findings)
         report.runs.append(Checked(run, scenarios, not_evaluated, baselines))
-    report.findings.extend(engine.observed([*joined.observations, *_unreadable(documents, options, report)], rules))
-    report.findings = _shown(report.findings, {document.source.path for _, document in documents})
+    found.extend(engine.observed([*joined.observations, *_unreadable(documents, options, report)], rules))
+    shown = _shown(found, {document.source.path for _, document in documents})
+    report.findings, report.suppressed = silence(shown, documents, settings, rules)
     return report
 
 
 def _documents(options: Options, lookup: Lookup, report: Report) -> Iterable[tuple[str, Document]]:
     """Every file that may hold something, read; the rest is only counted."""
-    for found in discover(options.paths, exclude=options.exclude, force_exclude=options.force_exclude):
+    if options.stdin is not None:
+        yield from _standard_input(options.stdin, lookup, report)
+        return
+    exclude = [*options.settings.exclude, *options.exclude]
+    base = options.settings.folder
+    for found in discover(options.paths, exclude=exclude, force_exclude=options.force_exclude, base=base):
         report.files += 1
         source = open_source(found.path, found.shown)
         if not isinstance(source, Source):
@@ -164,6 +181,20 @@ def _documents(options: Options, lookup: Lookup, report: Report) -> Iterable[tup
         path = os.path.abspath(found.path)
         lookup.keep(path, document)
         yield path, document
+
+
+def _standard_input(stdin: tuple[str, bytes], lookup: Lookup, report: Report) -> Iterable[tuple[str, Document]]:
+    """What stands in standard input, as if it stood in a file of the given name."""
+    name, data = stdin
+    source = decode(data, name)
+    report.files = 1
+    document = read(source) if isinstance(source, Source) else None
+    if not isinstance(source, Source):
+        report.skipped.append(Skipped(name, source.reason))
+    elif document is not None:
+        report.sources[name] = source
+        lookup.keep(os.path.abspath(name), document)
+        yield os.path.abspath(name), document
 
 
 def _unreadable(documents: list[tuple[str, Document]], options: Options, report: Report) -> list[Observation]:

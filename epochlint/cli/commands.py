@@ -8,16 +8,19 @@ import sys
 import click
 
 from epochlint import __version__
-from epochlint.cli.hook import coloured
+from epochlint.cli.hook import coloured, known_errors, start_of
 from epochlint.findings.finding import STRENGTH
 from epochlint.lint import Options, check
 from epochlint.project.assumptions import AssumptionError, parse
 from epochlint.project.history import HistoryError
 from epochlint.report.formats import NAMES, render
+from epochlint.settings import Settings, SettingsError, find, load
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from epochlint.lint import Report
 
 _LEVELS = ("error", "warning", "note", "never")
 
@@ -70,6 +73,16 @@ _PATHS = click.argument("paths", nargs=-1, type=click.Path())
 @click.option(
     "--baseline-run", metavar="FILE", type=click.Path(exists=True), help="Compare every run with this config."
 )
+@click.option("--config", metavar="FILE", type=click.Path(exists=True, dir_okay=False), help="Take this settings file.")
+@click.option("--isolated", is_flag=True, help="Take no settings file.")
+@click.option("--exclude", multiple=True, metavar="PATTERN", help="Do not look at these files (as in .gitignore).")
+@click.option("--fix", is_flag=True, help="Apply the safe fixes.")
+@click.option("--unsafe-fixes", is_flag=True, help="With --fix or --diff: also fixes that change the run.")
+@click.option("--diff", is_flag=True, help="Show what --fix would change, and change nothing.")
+@click.option(
+    "--write-baseline", metavar="FILE", type=click.Path(dir_okay=False), help="Write the findings as known ones."
+)
+@click.option("--stdin-filename", metavar="FILE", help="The name of what `-` reads.")
 @click.option("--force-exclude", is_flag=True, help="Skip excluded files even when they are named.")
 @click.option("--output-format", default="text", show_default=True, type=click.Choice(NAMES), help="How to print.")
 @click.option(
@@ -88,23 +101,41 @@ def check_command(
     changed_only: bool,
     no_git: bool,
     baseline_run: str | None,
+    config: str | None,
+    isolated: bool,
+    exclude: tuple[str, ...],
+    fix: bool,
+    unsafe_fixes: bool,
+    diff: bool,
+    write_baseline: str | None,
+    stdin_filename: str | None,
     force_exclude: bool,
     output_format: str,
     output: tuple[str, ...],
 ) -> int:
     """Lint configs, scripts and launch files (default path: the working directory)."""
     outputs = [_output(one) for one in output]
-    options = _options(paths, assume)
-    options.select, options.ignore = _split(select), _split(ignore)
+    options = _options(paths, assume, config, isolated, stdin_filename)
+    options.select, options.ignore, options.exclude = _split(select), _split(ignore), list(exclude)
     options.pedantic, options.force_exclude = pedantic, force_exclude
     options.since, options.staged, options.baseline_run = since, staged, baseline_run
     options.changed_only, options.git = changed_only, not no_git and not force_exclude
-    try:
-        report = check(options)
-    except HistoryError as problem:
-        raise click.ClickException(str(problem)) from None
+    report = _checked(options)
+    if fix or diff:
+        from epochlint.cli.fixing import apply_fixes
+
+        said = apply_fixes(report, unsafe=unsafe_fixes, write=fix and not diff)
+        click.echo(said, nl=False, err=fix and not diff and output_format != "text")
+        if fix and not diff:
+            report = _checked(options)
+    if write_baseline is not None:
+        from epochlint.findings.baseline import render as render_baseline
+        from epochlint.findings.fingerprint import fingerprints
+
+        _write(write_baseline, render_baseline(fingerprints(report.findings).values()).rstrip("\n"))
+        return 0
     colour = output_format == "text" and coloured(sys.stdout.isatty())
-    text = render(output_format, report, notes=notes, colour=colour)
+    text = render(output_format, report, notes=notes, colour=colour) if not diff else ""
     if text:
         click.echo(text)
     for name, path in outputs:
@@ -117,10 +148,14 @@ def check_command(
 @epochlint.command("explain")
 @_PATHS
 @_ASSUME
+@click.option("--config", metavar="FILE", type=click.Path(exists=True, dir_okay=False), help="Take this settings file.")
+@click.option("--isolated", is_flag=True, help="Take no settings file.")
 @click.option("--output-format", default="text", show_default=True, type=click.Choice(("text", "json")))
-def explain_command(paths: tuple[str, ...], assume: tuple[str, ...], output_format: str) -> int:
+def explain_command(
+    paths: tuple[str, ...], assume: tuple[str, ...], config: str | None, isolated: bool, output_format: str
+) -> int:
     """Show what each run will do: batch, steps, warmup, with where each number comes from."""
-    report = check(_options(paths, assume))
+    report = _checked(_options(paths, assume, config, isolated))
     if output_format == "json":
         from epochlint.report.json_report import explain_json
 
@@ -170,14 +205,38 @@ def rule_command(code: str | None, output_format: str) -> int:
     return 0
 
 
-def _options(paths: Sequence[str], assume: Sequence[str]) -> Options:
+def _options(
+    paths: Sequence[str],
+    assume: Sequence[str],
+    config: str | None = None,
+    isolated: bool = False,
+    stdin_filename: str | None = None,
+) -> Options:
+    stdin = None
+    if "-" in paths:
+        if len(paths) > 1:
+            raise click.UsageError("`-` reads standard input and stands alone")
+        stdin = (stdin_filename or "stdin.yaml", sys.stdin.buffer.read())
+        paths = [stdin[0]]
     for path in paths:
-        if not os.path.lexists(path):
+        if stdin is None and not os.path.lexists(path):
             raise click.UsageError(f"no such file or folder: {path}")
     try:
-        return Options(paths or (".",), assume=parse(assume))
+        given = parse(assume)
     except AssumptionError as problem:
         raise click.BadParameter(str(problem), param_hint="--assume") from None
+    try:
+        settings = Settings() if isolated else load(config or find(start_of(paths)))
+    except SettingsError as problem:
+        raise click.ClickException(str(problem)) from None
+    return Options(paths or (".",), assume=given, settings=settings, stdin=stdin)
+
+
+def _checked(options: Options) -> Report:
+    try:
+        return check(options)
+    except known_errors() as problem:
+        raise click.ClickException(str(problem)) from None
 
 
 def _output(text: str) -> tuple[str, str]:

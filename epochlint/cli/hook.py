@@ -8,6 +8,7 @@ import sys
 from epochlint.findings.finding import NOTE
 from epochlint.lint import Options, check
 from epochlint.report.text import check_text
+from epochlint.settings import find, load
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,11 +20,36 @@ def run(paths: Sequence[str], *, force_exclude: bool) -> int:
     if missing:
         print(f"epochlint: no such file or folder: {missing[0]}", file=sys.stderr)
         return 2
-    report = check(Options(paths, force_exclude=force_exclude))
+    try:
+        settings = load(find(start_of(paths)))
+        report = check(Options(paths, force_exclude=force_exclude, settings=settings, git=not force_exclude))
+    except known_errors() as problem:
+        print(f"epochlint: {problem}", file=sys.stderr)
+        return 2
     failed = any(finding.level != NOTE for finding in report.findings)
     if report.findings or not force_exclude:
         print(check_text(report, colour=coloured(sys.stdout.isatty())))
     return 1 if failed else 0
+
+
+def start_of(paths: Sequence[str]) -> str:
+    """The folder from which the settings are looked for: the working directory, where the paths lie below it."""
+    here = os.getcwd()
+    first = os.path.abspath(paths[0]) if paths else here
+    if (first + os.sep).startswith(here.rstrip(os.sep) + os.sep):
+        return here
+    return first if os.path.isdir(first) else os.path.dirname(first)
+
+
+def known_errors() -> tuple[type[Exception], ...]:
+    """What the user can mend: told in one line, with status 2."""
+    from epochlint.findings.baseline import BaselineError
+    from epochlint.project.assumptions import AssumptionError
+    from epochlint.project.history import HistoryError
+    from epochlint.rules.chosen import UnknownRuleError
+    from epochlint.settings import SettingsError
+
+    return (SettingsError, BaselineError, HistoryError, UnknownRuleError, AssumptionError)
 
 
 def coloured(terminal: bool) -> bool:

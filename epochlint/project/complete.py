@@ -7,7 +7,6 @@ import re
 from epochlint.project.companions import Companions, disagreements, place
 from epochlint.project.counted import count_into
 from epochlint.project.data import observe
-from epochlint.project.inline import inline_assumptions
 from epochlint.project.resume import take_checkpoint
 from epochlint.project.stated import stated
 
@@ -29,9 +28,11 @@ def complete(
     assumed: Assumptions,
     max_bytes: int,
     asked: frozenset[str] = frozenset(),
+    said: Assumptions | None = None,
 ) -> None:
-    """`assumed` is the command line's word, which beats everything; a comment's word gives way to what is written,
-    counted or recorded. `asked` are the observations that the rules at hand want: those on data cost time."""
+    """`assumed` is the command line's word, which beats everything; what a comment or the settings say (`said`) gives
+    way to what is written, counted or recorded. `asked` are the observations that the rules at hand want: those on
+    data cost time."""
     for name, setting in _ASSUMED:
         known = assumed.known(name)
         if known is not None:
@@ -39,7 +40,6 @@ def complete(
     place(run, companions)
     take_checkpoint(run, lookup)
     count_into(run, lookup, max_bytes)
-    said = inline_assumptions(run, lookup)
     if said is not None:
         for name, setting in _ASSUMED:
             known = said.known(name)

@@ -1,4 +1,4 @@
-"""`# epochlint: assume gpus=8 records=52002` in a config, script or launch."""
+"""What a file and the settings assume: `# epochlint: assume gpus=8 records=52002`, `[tool.epochlint.assume]`."""
 
 from __future__ import annotations
 
@@ -10,36 +10,66 @@ from epochlint.run.observation import Observation
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from epochlint.project.lookup import Lookup
+    from epochlint.documents.document import Document
     from epochlint.run.run import Run
+    from epochlint.settings import Settings
 
 _MARK = "epochlint:"
 
 
-def inline_assumptions(run: Run, lookup: Lookup) -> Assumptions | None:
-    """What comments of the run's own file assume; None where there is nothing."""
-    source = run.source
-    if _MARK not in source.text:
-        return None
-    document = lookup.read(os.path.join(lookup.working, source.path))
-    if document is None:
-        return None
-    found = Assumptions()
+class Said:
+    """The weaker assumptions of a check: those of files' comments, then those of the settings."""
+
+    __slots__ = ("_files", "settings", "working")
+
+    def __init__(self, settings: Settings, working: str) -> None:
+        self.settings = settings
+        self.working = working
+        self._files: dict[str, tuple[Assumptions, list[Observation]]] = {}
+
+    def of(self, document: Document) -> tuple[Assumptions, list[Observation]]:
+        """What holds for the runs of a document, and comments that cannot be read (told once)."""
+        path = document.source.path
+        found = self._files.get(path)
+        if found is None:
+            settings = self.settings.assumed(os.path.join(self.working, path))
+            found = Assumptions(), []
+            for key, value in settings.items():
+                found[0].add(key, value)
+            _read_comments(document, *found)
+            self._files[path] = found
+            return found
+        return found[0], []
+
+    def about(self, run: Run) -> Assumptions:
+        """What holds for a run that has been read."""
+        found = self._files.get(run.path)
+        return found[0] if found is not None else Assumptions()
+
+
+def _read_comments(document: Document, found: Assumptions, problems: list[Observation]) -> None:
+    if _MARK not in document.source.text:
+        return
     for comment in comments(document):
         text = comment.text.strip()
         if not text.startswith(_MARK):
             continue
         words = text[len(_MARK) :].strip()
         if not words.startswith("assume"):
+            if not words.startswith("ignore"):
+                problems.append(
+                    Observation(
+                        "bad_comment", comment.span, {"reason": f"{words.split(' ')[0]!r} is neither assume nor ignore"}
+                    )
+                )
             continue
         try:
             said = parse([words[len("assume") :].strip()])
         except AssumptionError as problem:
-            run.observations.append(Observation("bad_comment", comment.span, {"reason": str(problem)}))
+            problems.append(Observation("bad_comment", comment.span, {"reason": str(problem)}))
             continue
         found.values.update(said.values)
         found.packages.update(said.packages)
         found.purpose = said.purpose or found.purpose
         found.reference = said.reference or found.reference
         found.span = comment.span
-    return found or None

@@ -11,12 +11,14 @@ import os
 
 from epochlint.documents.document import Document, Mapping, Scalar, walk
 from epochlint.project.companions import Companions, find
+from epochlint.project.inline import Said
 from epochlint.project.kubernetes import embedded, manifests, processes
 from epochlint.project.lookup import Lookup
 from epochlint.project.requirements import required
 from epochlint.run.known import LAUNCH, WRITTEN, Known
 from epochlint.run.observation import Observation
 from epochlint.run.versions import Versions
+from epochlint.settings import Settings
 from epochlint.trainers import registry
 from epochlint.trainers.trainer import Layer, Reading
 
@@ -71,12 +73,14 @@ class Launch:
 
 
 class Joiner:
-    """Joins the documents of one check. `assumed` are the versions said on the command line."""
+    """Joins the documents of one check. `assumed` are the versions said on the command line, `said` knows what comments
+    and settings assume."""
 
-    __slots__ = ("_launches", "_used", "_versions", "assumed", "joined", "lookup")
+    __slots__ = ("_launches", "_used", "_versions", "assumed", "joined", "lookup", "said")
 
-    def __init__(self, lookup: Lookup, assumed: Versions) -> None:
+    def __init__(self, lookup: Lookup, assumed: Versions, said: Said | None = None) -> None:
         self.lookup = lookup
+        self.said = said if said is not None else Said(Settings(), lookup.working)
         self.assumed = assumed
         self.joined = Joined()
         self._used: set[str] = set()  # real paths of configs and scripts that a stronger beginning has read
@@ -338,7 +342,7 @@ class Joiner:
 
     def _config(self, path: str, document: Document) -> None:
         """A config that nothing given names: with the launches and scripts near it that name it, else alone."""
-        found = registry.recognise(document)
+        found = self._recognised(path, document)
         if not found:
             return
         for entry, mapping in found:
@@ -359,6 +363,14 @@ class Joiner:
         if not self._is_used(path) or len(self.joined.runs) == runs:
             for entry, mapping in trained:
                 self._read(entry, document, [Layer(mapping, WRITTEN)], path)
+
+    def _recognised(self, path: str, document: Document) -> list[tuple[Entry, Mapping]]:
+        """Whose configs a document holds: as the settings say for its path, else as the trainers recognise them."""
+        label = self.said.settings.trainer(path)
+        if label is None:
+            return registry.recognise(document)
+        entry = registry.labelled(label)
+        return [(entry, mapping) for mapping in document.mappings()] if entry is not None else []
 
     def _companion(self, entry: Entry, document: Document, mapping: Mapping, path: str) -> None:
         module = entry.load()
@@ -406,7 +418,7 @@ class Joiner:
         reading = Reading(
             document,
             layers,
-            self.versions(folder),
+            self._versions_for(folder, document),
             span=span if span is not None else _run_span(document, layers, launch),  # type: ignore[arg-type] # a Span or None
             command=command,
             base=folder,
@@ -428,6 +440,16 @@ class Joiner:
             base = launch.folder if launch is not None else folder
             self.joined.companions[id(run)] = find(self.lookup, base, [layer.mapping for layer in layers], named)
         self.joined.runs.extend(runs)
+
+    def _versions_for(self, folder: str, document: Document) -> Versions:
+        """`versions`, and for packages that nothing says anything about, what the file or the settings assume."""
+        found = self.versions(folder)
+        said, problems = self.said.of(document)
+        self.joined.observations.extend(problems)
+        for package, versions in said.versions().items():
+            if package not in found:
+                found.add(package, versions)
+        return found
 
     def versions(self, folder: str) -> Versions:
         """Package versions for a config in a folder: said on the command line first, then the project's files."""

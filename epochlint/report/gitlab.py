@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from epochlint.report.fingerprint import fingerprints
+from epochlint.findings.fingerprint import fingerprints
 from epochlint.report.places import labelled, region
 
 TYPE_CHECKING = False

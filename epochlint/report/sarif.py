@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 
 from epochlint import __version__
-from epochlint.report.fingerprint import fingerprints
+from epochlint.findings.fingerprint import fingerprints
 from epochlint.report.places import URL, labelled, region
 from epochlint.report.rule_page import markdown
 

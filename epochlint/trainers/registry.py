@@ -141,6 +141,11 @@ def recognise(document: Document) -> list[tuple[Entry, Mapping]]:
     return found
 
 
+def labelled(label: str) -> Entry | None:
+    """The trainer with a label ("axolotl", "hf-args")."""
+    return next((entry for entry in TRAINERS if not entry.companion and entry.label == label), None)
+
+
 def of_call(origin: str) -> Entry | None:
     """Whose config a Python call is, by the dotted origin of its name."""
     package = origin.partition(".")[0]

@@ -30,7 +30,9 @@ def recognise(document: Document) -> list[Mapping]:
         if "dataset" not in mapping or any(key in mapping for key in ("state", "status", "createTime")):
             continue
         nested = mapping.mapping("trainingConfig")
-        if (nested is not None and "baseModel" in nested) or (("baseModel" in mapping or "warmStartFrom" in mapping) and any(key in mapping for key in _HYPER)):
+        if (nested is not None and "baseModel" in nested) or (
+            ("baseModel" in mapping or "warmStartFrom" in mapping) and any(key in mapping for key in _HYPER)
+        ):
             found.append(mapping)
     return found
 

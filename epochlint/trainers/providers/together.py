@@ -91,7 +91,9 @@ def _early_stopping(request: Request) -> None:
     )
     if evaluations is not None and patience is not None and warmup is not None and evaluations < patience + warmup + 1:
         least = patience + warmup + 1
-        reason = f"early stopping needs n_evals of at least {patience:g} + {warmup:g} + 1 = {least:g}, not {evaluations:g}"
+        reason = (
+            f"early stopping needs n_evals of at least {patience:g} + {warmup:g} + 1 = {least:g}, not {evaluations:g}"
+        )
         place = reading.entry("n_evals") or enabled
         request.observe("provider_early_stop", place[0].key_span, reason=reason)
     elif "validation_file" not in reading and not reading.open_ended:

@@ -1,0 +1,128 @@
+"""The settings: `[tool.epochlint]` in pyproject.toml, or epochlint.toml; the nearest one wins.
+
+A folder without settings costs a few looks at file names. pydantic is imported only where there is a table to check
+(`model.py`), whose JSON Schema is published as `schema.json` beside this file.
+"""
+
+from __future__ import annotations
+
+import os
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_NAMES = ("epochlint.toml", "pyproject.toml")
+
+
+class SettingsError(Exception):
+    """A settings file that cannot be used. `line` and `column` are 1-based; 0 where there is no place."""
+
+    def __init__(self, path: str, line: int, column: int, message: str) -> None:
+        where = f"{path}:{line}:{column}" if line else path
+        super().__init__(f"{where}: {message}")
+
+
+class Override:
+    """Assumptions and the trainer for the files that some patterns mean."""
+
+    __slots__ = ("assume", "matches", "trainer")
+
+    def __init__(self, matches: Callable[[str], bool], assume: dict[str, str], trainer: str | None) -> None:
+        self.matches = matches
+        self.assume = assume
+        self.trainer = trainer
+
+
+class Ignored:
+    """Rules that are silent for the files that a pattern means; `pointer` narrows it to one place of a JSON file."""
+
+    __slots__ = ("codes", "matches", "pointer")
+
+    def __init__(self, matches: Callable[[str], bool], pointer: str | None, codes: list[str]) -> None:
+        self.matches = matches
+        self.pointer = pointer
+        self.codes = codes
+
+
+class Settings:
+    """What a settings file says. Patterns are compared with paths from `folder`, the file's own."""
+
+    __slots__ = (
+        "assume",
+        "baseline",
+        "exclude",
+        "folder",
+        "ignore",
+        "ignored",
+        "levels",
+        "overrides",
+        "path",
+        "rules",
+        "select",
+        "thresholds",
+    )
+
+    def __init__(self, path: str | None = None) -> None:
+        self.path = path
+        self.folder = os.path.dirname(path) if path is not None else os.getcwd()
+        self.select: list[str] = []
+        self.ignore: list[str] = []
+        self.ignored: list[Ignored] = []
+        self.levels: dict[str, str] = {}
+        self.thresholds: dict[str, dict[str, float]] = {}
+        self.exclude: list[str] = []
+        self.assume: dict[str, str] = {}
+        self.overrides: list[Override] = []
+        self.rules: list[str] = []  # absolute folders
+        self.baseline: str | None = None  # absolute
+
+    def below(self, path: str) -> str:
+        """An absolute path as the patterns see it: from the settings' folder, forward slashes."""
+        return os.path.relpath(path, self.folder).replace(os.sep, "/")
+
+    def assumed(self, path: str) -> dict[str, str]:
+        """The assumptions that hold for a file, the later overrides winning."""
+        found = dict(self.assume)
+        for override in self.overrides:
+            if override.matches(self.below(path)):
+                found.update(override.assume)
+        return found
+
+    def trainer(self, path: str) -> str | None:
+        """The trainer that the settings name for a file."""
+        named = [
+            override.trainer for override in self.overrides if override.trainer and override.matches(self.below(path))
+        ]
+        return named[-1] if named else None
+
+
+def find(folder: str) -> str | None:
+    """The settings file that holds for a folder: in it or the nearest folder above, up to a repository's top."""
+    current = os.path.abspath(folder)
+    while True:
+        for name in _NAMES:
+            path = os.path.join(current, name)
+            if os.path.isfile(path) and (name == "epochlint.toml" or _mentions(path)):
+                return path
+        upper = os.path.dirname(current)
+        if upper == current or os.path.exists(os.path.join(current, ".git")):
+            return None
+        current = upper
+
+
+def _mentions(path: str) -> bool:
+    try:
+        with open(path, "rb") as file:
+            return b"tool.epochlint" in file.read(4 << 20)
+    except OSError:
+        return False
+
+
+def load(path: str | None) -> Settings:
+    """The settings of a file; without one, the defaults. Raises SettingsError."""
+    if path is None:
+        return Settings()
+    from epochlint.settings.model import read
+
+    return read(path)
