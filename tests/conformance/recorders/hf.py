@@ -460,7 +460,7 @@ def train(spec: dict[str, Any], others: Sequence[Any] = (), ready: Any = None) -
 
 def main() -> None:
     """Run the cases of this process count and add them to the recording."""
-    options = recording.arguments("Record the transformers Trainer.", "hf.json")
+    options = recording.arguments("Record the transformers Trainer.", "hf.json", shares=True)
     import torch
     import transformers
 
@@ -475,8 +475,7 @@ def main() -> None:
     }
     runs = {}
     for name, spec in cases.items():
-        # every rate is kept where the rate is the point, elsewhere only the peak
-        spec_now = {**spec, "shares": name.startswith(("schedule/", "warmup/"))}
+        spec_now = {**spec, "shares": options.shares and name.startswith(("schedule/", "warmup/"))}
         runs[name] = recording.attempt(functools.partial(train, spec_now))
         if options.show:
             print(name, runs[name])

@@ -51,7 +51,7 @@ def packages(*names: str) -> dict[str, str]:
     return found
 
 
-def arguments(description: str, default_out: str) -> argparse.Namespace:
+def arguments(description: str, default_out: str, shares: bool = False) -> argparse.Namespace:
     """The options that every recorder has: where to write, and which cases.
 
     Also takes this folder off the import path: recorders are named after the packages they record, and must not hide
@@ -71,6 +71,9 @@ def arguments(description: str, default_out: str) -> argparse.Namespace:
         help="unpacked wheel or sdist to import the trainer from, where it is not installed",
     )
     parser.add_argument("--version", help="version to record under, where the package is not installed")
+    if shares:
+        told = "also keep the rate of every step, where the rate is the point"
+        parser.add_argument("--shares", action="store_true", help=told)
     options = parser.parse_args()
     options.out = os.path.abspath(options.out)
     if options.package:

@@ -239,6 +239,9 @@ def main() -> None:
     for name, spec in chosen.items():
         now = {**spec, "shown": name.endswith(("/plain", "/default generations"))}
         runs[name] = recording.attempt(functools.partial(train, now))
+        if runs[name].get("error") == "LookupError":
+            del runs[name]  # this version has no such trainer
+            continue
         if options.show:
             print(name, runs[name])
     installed = recording.packages("trl", "transformers", "accelerate", "datasets", "torch")
