@@ -8,6 +8,7 @@ The model is one weight, the records are numbers: nothing is downloaded. Environ
 
 from __future__ import annotations
 
+import copy
 import functools
 import os
 import random
@@ -417,7 +418,8 @@ def train(spec: dict[str, Any], others: Sequence[Any] = (), ready: Any = None) -
         ) -> None:
             rates.append(float(optimizer.param_groups[0]["lr"]))
 
-    args = {"learning_rate": PEAK, "save_strategy": "no", "logging_strategy": "no", **spec["args"]}
+    given = copy.deepcopy(spec["args"])  # the trainer takes dicts apart
+    args = {"learning_rate": PEAK, "save_strategy": "no", "logging_strategy": "no", **given}
     old = int(__version__.split(".")[0]) < 5
     if "ratio" in args:
         args["warmup_ratio" if old else "warmup_steps"] = args.pop("ratio")
