@@ -254,11 +254,9 @@ def refuse(add: Any) -> None:
         "max_steps 0": {"max_steps": 0},
         "max_steps -1": {"max_steps": -1},
         "max_steps 10.5": {"max_steps": 10.5},
-        "relora steps": {"relora_steps": 50, "adapter": "lora", "lora_r": 8, "lora_alpha": 16},
         "sharegpt": {"datasets": [{"path": "data.jsonl", "type": "sharegpt"}]},
         "deepspeed and fsdp": {"deepspeed": "zero2.json", "fsdp": ["full_shard"]},
         "evaluation_strategy": {"val_set_size": 0.1, "evaluation_strategy": "epoch"},
-        "dedup": {"dataset_exact_deduplication": True},
     }  # fmt: skip
     for name, more in bad.items():
         add(f"refused/{name}", **more)
