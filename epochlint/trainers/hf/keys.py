@@ -96,8 +96,8 @@ def consumer_of(reading: Reading, table: Table, extra: Iterable[str] = ()) -> Co
         callee = str(getattr(call, "callee", "")).rpartition(".")[2]
         own = bool(getattr(call, "local", False)) or callee != getattr(call, "name", "")
         # Fields of such a class stand before the call, attributes that are set later behind it.
-        span = getattr(getattr(call, "arguments", None), "span", None)
-        outside = [entry for entry, _ in reading.entries() if span is not None and not _within(entry.key_span, span)]
+        span = getattr(getattr(call, "arguments", None), "span", reading.span)
+        outside = [entry for entry, _ in reading.entries() if not _within(entry.key_span, span)]
         own = own or any(entry.key_span.start < span.start for entry in outside)
         later = {entry.key for entry in outside if not table.known(entry.key)}
         return Consumer(name, (table,), {*extra, *later}, complete=not own)
