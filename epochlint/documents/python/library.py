@@ -380,7 +380,7 @@ def _length(it: Interpreter, site: Site, origin: str) -> Node | None:
     value = site.positional[0] if site.positional else None
     items = elements(value) if value is not None else None
     if items is not None:
-        return derived(site.whole, len(items))
+        return derived(site.whole, len(items), *site.positional)
     if isinstance(value, Table) and not value.open_ended:
         return derived(site.whole, len(value.last))
     if isinstance(value, Scalar) and isinstance(value.value, str):
@@ -660,6 +660,10 @@ def as_default(value: Node) -> Node:
     if isinstance(value, Scalar) and not (isinstance(value, Derived) and value.default):
         kind = PathText if isinstance(value, PathText) else Derived
         return kind(value.span, value.raw, value.value, value.plain, names=names_in(value), default=True)
+    if isinstance(value, Items):
+        copied = Items(value.span, [as_default(item) for item in value.items], value.guard, value.unknown)
+        copied.default = True
+        return copied
     return value
 
 

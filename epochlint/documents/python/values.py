@@ -113,14 +113,15 @@ class Fields(Node):
 
 
 class Items(Sequence):
-    """A list or tuple; `unknown` where its length is not known (filled in a loop)."""
+    """A list or tuple; `unknown` where its length is not known (filled in a loop), `default` as in `Derived`."""
 
-    __slots__ = ("guard", "unknown")
+    __slots__ = ("default", "guard", "unknown")
 
     def __init__(self, span: Span, items: list[Node], guard: Guard | None, unknown: bool = False) -> None:
         super().__init__(span, items)
         self.guard = guard
         self.unknown = unknown
+        self.default = False
 
 
 class Imported(Node):
@@ -379,7 +380,7 @@ class Site:
 
 
 def rests_on_default(*nodes: Node) -> bool:
-    return any(isinstance(node, Derived) and node.default for node in nodes)
+    return any(isinstance(node, (Derived, Items)) and node.default for node in nodes)
 
 
 def same(one: Node, other: Node, depth: int = 0) -> bool:

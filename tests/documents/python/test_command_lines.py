@@ -456,3 +456,17 @@ def test_the_words_of_a_launch() -> None:
     assert arguments(text, launch={}) == {"name": "default"}
     assert arguments(text, launch={"x": "a"})["name"] != "default"
     assert arguments(text)["name"] != "default"
+
+
+def test_a_list_that_is_a_default_is_one_in_all_that_is_made_of_it() -> None:
+    text = """
+    import argparse
+    p = argparse.ArgumentParser()
+    p.add_argument("--urls", nargs="+", default=["a"])
+    a = p.parse_args()
+    TrainingArguments(n=len(a.urls), first=a.urls[0], some=1 if a.urls else 2)
+    """
+    for value in call(script(text), "TrainingArguments").arguments.last.values():
+        assert isinstance(value.value, Derived)
+        assert value.value.default
+    assert arguments(text, launch={"urls": ["x", "y"]}) == {"n": 2, "first": "x", "some": 1}

@@ -144,7 +144,7 @@ def test_a_large_script_is_read() -> None:
         for n in range(9000)
     ]
     text = "".join(lines) + "TrainingArguments(learning_rate=1e-4)"
-    assert len(text) > 700_000
+    assert len(text) > 400_000
     document = read(text)
     assert document.problems or plain(call(document, "TrainingArguments").arguments) == {"learning_rate": 1e-4}
 
