@@ -147,6 +147,7 @@ class _Reader:
         hf = self.hf
         hf.taker.whole("per_device_batch", "micro_batch_size", default=1)
         hf.taker.whole("global_batch", "global_batch_size", default=16)
+        self._parallel("tensor_model_parallel_size", "pipeline_model_parallel_size", "context_parallel_size")
         hf.taker.number("epochs", "num_train_epochs", "max_epochs", default=MISSING)
         hf.taker.whole("max_steps", "train_iters", default=None)
         hf.taker.number("learning_rate", "lr", "learning_rate", default=MISSING)
@@ -220,8 +221,13 @@ class _Reader:
         if grouped and count.number is not None and count.number < 2 and count.key_span:
             reason = f"GRPO needs at least 2 completions of each prompt, not {count.number:g}"
             taker.observe("too_few_generations", count.key_span, reason=reason)
+        self._parallel("sequence_parallel_size", "deepspeed_autotp_size")
+
+    def _parallel(self, *names: str) -> None:
+        """The product of the sizes of groups of processes that work on the same rows."""
+        hf, taker = self.hf, self.hf.taker
         product, place = 1, None
-        for key in ("sequence_parallel_size", "deepspeed_autotp_size"):
+        for key in names:
             entry = hf.entry(key)
             size = number(entry.value) if entry is not None else None
             if entry is not None and size is not None and size > 1:
