@@ -131,7 +131,8 @@ def test_a_comment_in_a_recipe_cuts_it() -> None:
 
 
 def test_recipes_of_a_justfile() -> None:
-    text = 'lr := "1e-5"\n\ntrain epochs="3" data:\n    torchrun train.py --lr {{lr}} --epochs {{ epochs }} --data {{data}}\n'
+    text = 'lr := "1e-5"\n\ntrain epochs="3" data:\n'
+    text += "    torchrun train.py --lr {{lr}} --epochs {{ epochs }} --data {{data}}\n"
     (found,) = of_file("justfile", text)
     assert raws(found) == ["torchrun", "train.py", "--lr", "1e-5", "--epochs", "3", "--data", None]
     assert found.words[0].span.place.line == 4
