@@ -290,7 +290,7 @@ class _Counter:
         devices = self.start.devices
         if devices.value is None or devices.value == 0:
             return Count(reason=f"{formula}, which are not known")
-        if self.start.nodes.value != 1:
+        if self.start.nodes.value != 1 or self.nodes().value != 1:
             return Count(reason="several nodes")
         return Count(
             devices.value,
