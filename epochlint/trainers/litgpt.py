@@ -15,8 +15,6 @@ from epochlint.trainers.settings import Loader, Taker, text_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from epochlint.documents.document import Document
     from epochlint.run.counting import Get, Shape, Warmup
     from epochlint.trainers.trainer import Reading
@@ -175,14 +173,15 @@ def _warmup(get: Get) -> Warmup | None:
     return None if steps.unknown else fixed(int(steps.number or 0))
 
 
-def _every(key: str) -> Callable[[Get, int, int], int | None]:
-    def count(get: Get, total: int, per_epoch: int) -> int | None:
-        every = get(key).number
-        return total // int(every) if every and every >= 1 else None
-
-    return count
+def _evaluations(get: Get, total: int, per_epoch: int) -> int | None:
+    every = get("eval_steps").number
+    return total // int(every) if every and every >= 1 else None
 
 
-_COUNTING = Counting(
-    _steps, _warmup, _batch, _split, evaluations=_every("eval_steps"), checkpoints=_every("save_steps")
-)
+def _checkpoints(get: Get, total: int, per_epoch: int) -> int | None:
+    """Every `save_interval` steps, and the final weights (finetune/lora.py, `out_dir / "final"`)."""
+    every = get("save_steps").number
+    return total // int(every) + 1 if every and every >= 1 else 1
+
+
+_COUNTING = Counting(_steps, _warmup, _batch, _split, evaluations=_evaluations, checkpoints=_checkpoints)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 LABEL = "nemo-automodel"
 CALLS: frozenset[str] = frozenset()
-LOADER = Loader("NeMo Automodel", converts_text=True)  # every text is literal-evaluated
+LOADER = Loader("NeMo Automodel", converts_text=True, reads_none=True)  # every text is literal-evaluated
 
 
 def recognise(document: Document) -> list[Mapping]:
@@ -54,6 +54,8 @@ def read(reading: Reading) -> Run:
     if packed is not None:
         size = taker.whole("packed_size", ("packed_sequence", "packed_sequence_size"))
         taker.derive("packing", Known(bool(size.number), DERIVED) if size.exact else UNKNOWN)
+    if any(key in reading for key in ("flow_matching", "diffusion", "vae")) or "diffusion" in run.path:
+        taker.derive("language_model", Known(False, DERIVED))
     _parallel(taker)
     _check(taker)
     return run

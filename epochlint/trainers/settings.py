@@ -25,13 +25,15 @@ class Loader:
     """What becomes of values between the file and the trainer.
 
     `converts_text`: a number written as text is converted (argparse, pydantic, OmegaConf). `visible`: the consumer is
-    known; where it is not, a text number is worth a note only. `name` is for the message.
+    known; where it is not, a text number is worth a note only. `reads_none`: the word None means nothing to it, as in
+    Python. `name` is for the message.
     """
 
-    __slots__ = ("converts_text", "name", "visible")
+    __slots__ = ("converts_text", "name", "reads_none", "visible")
 
-    def __init__(self, name: str, converts_text: bool, visible: bool = True) -> None:
+    def __init__(self, name: str, converts_text: bool, visible: bool = True, reads_none: bool = False) -> None:
         self.name = name
+        self.reads_none = reads_none
         self.converts_text = converts_text
         self.visible = visible
 
@@ -61,6 +63,8 @@ class Taker:
     def _written(self, keys: tuple[str | tuple[str, ...], ...]) -> tuple[Entry, str] | None:
         found = self.entry(keys)
         if found is None or (isinstance(found[0].value, Scalar) and found[0].value.value is None):
+            return None
+        if self.loader.reads_none and isinstance(found[0].value, Scalar) and found[0].value.raw == "None":
             return None
         return found
 

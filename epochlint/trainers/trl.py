@@ -73,6 +73,7 @@ _COMMANDS = {
     "prm": "PRMConfig",
     "bco": "BCOConfig",
     "gkd": "GKDConfig",
+    "gold": "GOLDConfig",
 }
 
 # Keys that only one class has, so that a file tells its method; asked in this order.
@@ -267,13 +268,23 @@ def _by_target(reading: Reading) -> str | None:
 def _by_keys(reading: Reading) -> str | None:
     for owner, marks in _MARKS:
         if any(_written(reading, mark) for mark in marks):
-            return _by_path(reading.document.source.path) or owner if owner == "SFTConfig" else owner
+            named = _by_path(reading.document.source.path)
+            return named if named is not None and _has(named, marks) else owner
     loss = reading.text("loss_type")
     if loss == "simpo":
         return "CPOConfig"
     if loss in _DPO_LOSSES:
         return "DPOConfig"
     return None
+
+
+def _has(owner: str, keys: tuple[str, ...]) -> bool:
+    """Whether a class has one of the keys, too."""
+    try:
+        table = tables.load("trl", owner)
+    except KeyError:
+        return False
+    return any(table.known(key) for key in keys)
 
 
 def _written(reading: Reading, key: str) -> bool:

@@ -13,7 +13,7 @@ def test_versions_are_ordered_as_people_mean_them() -> None:
     assert version_key("4.46") == version_key("4.46.0")
 
 
-@pytest.mark.parametrize("text", ["", "abc", "¼", "9" * 40, "1..2", "v1", "1!2"])
+@pytest.mark.parametrize("text", ["", "abc", "¼", "9" * 5000, "1..2", "v1", "1!2"])
 def test_odd_version_texts_never_raise(text: str) -> None:
     version_key(text)
 

@@ -358,7 +358,7 @@ def _given(taker: Taker, key: str) -> bool:
 
 def _keys(taker: Taker) -> None:
     """Keys that no schema ever had and that are close to one that has: they are ignored without a word."""
-    table = tables.load("axolotl", "config")
+    table, plugins = tables.load("axolotl", "config"), tables.load("axolotl", "plugin")
     run = taker.run
     if "plugins" in taker.reading:
         plugin_keys = True
@@ -367,6 +367,7 @@ def _keys(taker: Taker) -> None:
     for entry, _ in taker.reading.entries():
         if (
             table.known(entry.key)
+            or plugins.known(entry.key)
             or is_null(entry.value)
             or entry.key.isdigit()
             or entry.key.startswith(("_", "x-", "."))

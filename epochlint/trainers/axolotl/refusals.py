@@ -61,6 +61,11 @@ class _Checks:
         node = self.reading.node(*path)
         return isinstance(node, Scalar) and boolean(node) is True
 
+    def false(self, *path: str) -> bool:
+        """Left out, null, or written as false; a word that some other tool replaces is neither."""
+        node = self.reading.node(*path)
+        return node is None or is_null(node) or (isinstance(node, Scalar) and boolean(node) is False)
+
     def number(self, *path: str) -> float | None:
         node = self.reading.node(*path)
         return number(node) if isinstance(node, Scalar) else None
@@ -125,7 +130,7 @@ class _Checks:
             yield "early_stopping_patience", "early_stopping_patience needs save_steps to be a multiple of eval_steps"
 
     def _data(self) -> Iterator[tuple[str, str]]:
-        if self.given("test_datasets") and self.number("val_set_size"):
+        if isinstance(self.reading.node("test_datasets"), Sequence) and self.number("val_set_size"):
             yield "val_set_size", "test_datasets and val_set_size are both set"
         pretraining = self.given("pretraining_dataset")
         streaming = pretraining or self.true("streaming")
@@ -161,7 +166,7 @@ class _Checks:
         if adapter == "qlora" and not self.true("merge_lora"):
             if eight:
                 yield "load_in_8bit", "qlora cannot load in 8 bit"
-            elif not four and not self.true("gptq") and not self._quantized_model():
+            elif self.false("load_in_4bit") and not self.true("gptq") and not self._quantized_model():
                 yield "adapter", "qlora needs load_in_4bit: true"
         if self.given("deepspeed") and (self.given("fsdp") or self.given("fsdp_config")):
             yield "deepspeed", "deepspeed and fsdp are both set"

@@ -34,6 +34,10 @@ OTHERS = (
     "training_type", "training_method", "n_checkpoints", "n_evals", "warmup_ratio", "lr_scheduler", "learning_rate",
     "training_files", "hyper_parameters", "lora", "train_on_inputs", "max_steps", "output_dir",
 )  # fmt: skip
+# Keys of /v1/fine-tunes (openai 0.28.1, gone in 1.x).
+_LEGACY = frozenset(
+    {"prompt_loss_weight", "compute_classification_metrics", "classification_n_classes", "classification_betas"}
+)
 RESPONSE = ("object", "status", "fine_tuned_model", "created_at", "organization_id", "trained_tokens")
 
 
@@ -127,6 +131,11 @@ def _block(request: Request, method: str, spec: dict[str, object]) -> tuple[tupl
 
 def _top_level(request: Request, spec: dict[str, object]) -> None:
     """Keys at the top that the API does not know; hyperparameters that stand a level too high."""
+    legacy = next((entry for entry, _ in request.reading.entries() if entry.key in _LEGACY), None)
+    if legacy is not None:
+        reason = "belongs to the first fine-tuning API, which is gone"
+        request.observe("provider_retired", legacy.key_span, key=legacy.key, reason=reason)
+        return
     names = spec["top"]
     assert isinstance(names, list)
     hyper = ("n_epochs", "batch_size", "learning_rate_multiplier", "beta")
