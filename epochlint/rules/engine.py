@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from epochlint.findings.finding import ERROR, NOTE, STRENGTH, WARNING, Finding, weaker
 from epochlint.rules.expression import Context, closure
-from epochlint.rules.message import fill, fixed
+from epochlint.rules.message import by_version, fill, fixed
 from epochlint.run.known import ON_ESTIMATE, ON_PLACEHOLDER, ON_TABLE
 from epochlint.run.observation import Edit, Fix, Observation
+from epochlint.run.scenarios import SHOWN
 from epochlint.run.versions import ANY
 from epochlint.source import Span
 
@@ -167,7 +168,7 @@ def _joined(found: list[tuple[Rule, Finding]]) -> list[Finding]:
 class _Case:
     """One check of one rule, on one observation if it is about observations, against one baseline if there is one."""
 
-    __slots__ = ("_contexts", "baseline", "check", "needs", "observation", "rule", "scenarios")
+    __slots__ = ("_contexts", "baseline", "check", "needs", "observation", "open", "rule", "scenarios")
 
     def __init__(
         self,
@@ -182,7 +183,8 @@ class _Case:
         self.check = check
         self.observation = observation
         self.baseline = baseline
-        self.needs: tuple[str, ...] | None = None  # set where the check cannot be decided
+        self.needs: tuple[str, ...] | None = None  # what would decide the check, where it is open
+        self.open = False
         self._contexts: list[Context] | None = None
 
     # Deciding ---------------------------------------------------------------------------------------------------
@@ -192,6 +194,10 @@ class _Case:
         first = self.context(self.scenarios.first if self.scenarios is not None else None)
         tier = self.tier(first)
         if tier is None:
+            if self.open:
+                self.needs = self.missing(first)
+                if self.scenarios is not None and not set(self.needs) <= set(self.vague()):
+                    return None  # no number of GPUs and no version would decide it
             varies = self.scenarios is not None and not fixed(first)
             return self.sometimes() if pedantic and varies else None
         touched = set(first.touched)
@@ -212,24 +218,23 @@ class _Case:
         return self.tell(self.soften(level, first), weakest, first)
 
     def tier(self, context: Context) -> Tier | None:
-        """The strongest tier that holds in a scenario; None, with `needs` set where that is for want of knowledge."""
+        """The strongest tier that holds in a scenario; None, with `open` set where that is for want of knowledge."""
+        self.open = False
         if self.observation is not None and not self.meant(context):
             return None
         gate = self.check.gate
-        undecided = False
         if gate is not None:
             holds = gate(context)
             if not holds:
-                if holds is None:
-                    self.needs = self.missing(context)
+                self.open = holds is None
                 return None
+        undecided = False
         for tier in self.check.tiers:
             holds = tier.holds(context)
             if holds:
                 return tier
             undecided = undecided or holds is None
-        if undecided:
-            self.needs = self.missing(context)
+        self.open = undecided
         return None
 
     def meant(self, context: Context) -> bool:
@@ -252,7 +257,7 @@ class _Case:
             until is None or possible.at_least(str(until)) is False
         ):
             return True
-        self.needs = (package,)
+        self.open = True
         return False
 
     def context(self, budget: Budget | None) -> Context:
@@ -404,7 +409,8 @@ class _Case:
 
     def sometimes(self) -> Finding | None:
         """The finding where it holds in some scenarios, saying in which."""
-        assert self.scenarios is not None
+        scenarios = self.scenarios
+        assert scenarios is not None
         holding = []
         for context in self.contexts():
             context.touched.clear()
@@ -413,52 +419,81 @@ class _Case:
                 holding.append((context, tier))
         if not holding or len(holding) == len(self.contexts()):
             return None
+        counts = sorted({one.budget.workers for one, _ in holding if one.budget is not None and one.budget.workers})
+        every = sorted({count for count in scenarios.workers if count is not None})
+        said = []
+        if 1 < len(every) > len(counts):
+            low, high = self._ends(counts, every)
+            if low > SHOWN:
+                return None  # nobody has as many
+            said.append(_on(low, high, counts, every, int(scenarios.run.setting("parallel").number or 1)))
+            if low not in counts:
+                eras = {id(one.budget.era) for one, _ in holding if one.budget is not None}
+                found = [
+                    self.context(scenarios.budget(index, low))
+                    for index, era in enumerate(scenarios.run.eras)
+                    if id(era) in eras
+                ]
+                judged = [(context, self.tier(context)) for context in reversed(found)]
+                holding = [(context, tier) for context, tier in judged if tier is not None] or holding
+            else:
+                holding = [pair for pair in holding if pair[0].budget is not None and pair[0].budget.workers == low]
+        said += self._versions([context for context, _ in holding])
         level = min((tier.level for _, tier in holding), key=STRENGTH.__getitem__)
         context, tier = holding[0]
-        only = self._when([one for one, _ in holding])
         self._contexts = [one for one, _ in holding]  # the message speaks of these alone
-        return self.tell(self.soften(level, context), tier, context, f" ({only})")
+        return self.tell(self.soften(level, context), tier, context, f" ({', '.join(said) or 'in some cases'})")
 
-    def _when(self, holding: list[Context]) -> str:
-        scenarios = self.scenarios
-        assert scenarios is not None
-        said = []
-        workers = [context.budget.workers for context in holding if context.budget is not None]
-        counts = sorted({count for count in workers if count is not None})
-        every = sorted({count for count in scenarios.workers if count is not None})
-        if len(every) > 1 and len(counts) < len(every):
-            said.append(_on(counts, every, int(scenarios.run.setting("parallel").number or 1), self._holds))
-        eras = [
-            era
-            for era in scenarios.run.eras
-            if any(context.budget is not None and context.budget.era is era for context in holding)
+    def _versions(self, holding: list[Context]) -> list[str]:
+        """The versions in which it holds, where that is not in all."""
+        assert self.scenarios is not None
+        eras = self.scenarios.run.eras
+        flags = [
+            (era, any(one.budget is not None and one.budget.era is era for one in holding)) for era in reversed(eras)
         ]
-        if len(eras) < len(scenarios.run.eras):
-            package = next(iter(eras[0].versions), "")
-            said.append(f"{package} {' or '.join(era.label for era in eras)}".strip())
-        return ", ".join(said) or "in some cases"
+        if all(holds for _, holds in flags):
+            return []
+        groups = [label for label, holds in by_version(flags) if holds]
+        package = next(iter(eras[0].versions), "")
+        if any(label[:1].isalpha() for label in groups):
+            package = ""  # the labels name their packages themselves
+        return [f"{package} {' or '.join(groups)}".strip()]
+
+    def _ends(self, counts: list[int], every: list[int]) -> tuple[int, int]:
+        """The exact ends of the numbers of workers for which it holds, searched between those that were tried."""
+        low, high = counts[0], counts[-1]
+        below = max((count for count in every if count < low), default=None)
+        above = min((count for count in every if count > high), default=None)
+        while below is not None and low - below > 1:
+            middle = (low + below) // 2
+            low, below = (middle, below) if self._holds(middle) else (low, middle)
+        while above is not None and above - high > 1:
+            middle = (high + above) // 2
+            high, above = (middle, above) if self._holds(middle) else (high, middle)
+        return low, high
 
     def _holds(self, workers: int) -> bool:
         scenarios = self.scenarios
         assert scenarios is not None
-        return self.tier(self.context(scenarios.budget(len(scenarios.run.eras) - 1, workers))) is not None
+        return any(
+            self.tier(self.context(scenarios.budget(index, workers))) is not None
+            for index in range(len(scenarios.run.eras) - 1, -1, -1)
+        )
 
 
-def _on(counts: list[int], every: list[int], parallel: int, holds: object) -> str:
-    """ "on 8 or more GPUs", with the exact bound searched between the numbers that were tried."""
-    if counts == every[-len(counts) :]:
-        low, high = every[-len(counts) - 1], counts[0]
-        while high - low > 1 and callable(holds):
-            middle = (low + high) // 2
-            low, high = (low, middle) if holds(middle) else (middle, high)
-        return f"on {high * parallel} or more GPUs"
-    if counts == every[: len(counts)]:
-        low, high = counts[-1], every[len(counts)]
-        while high - low > 1 and callable(holds):
-            middle = (low + high) // 2
-            low, high = (middle, high) if holds(middle) else (low, middle)
-        return "on one GPU" if low * parallel == 1 else f"on at most {low * parallel} GPUs"
-    return f"on {', '.join(str(count * parallel) for count in counts if count <= 64)} GPUs"
+def _on(low: int, high: int, counts: list[int], every: list[int], parallel: int) -> str:
+    """ "on 8 or more GPUs", "on at most 4 GPUs", "on 4 to 16 GPUs", "on 3, 5, 6 ... GPUs"."""
+    first = every.index(counts[0])
+    if counts != every[first : first + len(counts)]:
+        some = ", ".join(str(count * parallel) for count in counts[:4])
+        return f"on {some}{' ...' if len(counts) > 4 else ''} GPUs"
+    if high == every[-1]:
+        return f"on {low * parallel} or more GPUs"
+    if low == every[0]:
+        return "on one GPU" if high * parallel == 1 else f"on at most {high * parallel} GPUs"
+    if low == high:
+        return f"on {low * parallel} GPUs"
+    return f"on {low * parallel} to {min(high, SHOWN) * parallel} GPUs"
 
 
 def _is_written(text: str, value: object) -> bool:

@@ -161,6 +161,7 @@ def _and(*nodes: Node) -> Function:
             start = len(touched)
             truth = part(context)
             if truth is False:
+                del touched[mark:start]  # the one that fails is reason enough
                 return False
             if truth is None:
                 if result is True:

@@ -122,7 +122,7 @@ def by_version(values: Sequence[tuple[Era, object]]) -> list[tuple[str, object]]
     groups: list[tuple[str, str, object]] = []
     for era, value in reversed(values):  # scenarios come newest first
         low, high = _bounds(era.label)
-        if groups and groups[-1][2] == value:
+        if groups and groups[-1][2] == value and not era.label[:1].isalpha():
             groups[-1] = (groups[-1][0], high, value)
         else:
             groups.append((low, high, value))
