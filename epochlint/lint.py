@@ -21,6 +21,7 @@ from epochlint.run.scenarios import Scenarios
 from epochlint.settings import Settings
 from epochlint.source import Source
 from epochlint.trainers import registry
+from epochlint.trouble import KIND, told
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -126,7 +127,10 @@ class Report:
 
 
 def check(options: Options) -> Report:
-    """The whole way once. Raises SettingsError, BaselineError, HistoryError, RuleFileError for what the user wrote."""
+    """The whole way once. Raises SettingsError, BaselineError, HistoryError, RuleFileError for what the user wrote.
+
+    A fault of epochlint's own is told under `skipped`, as of the kind "internal", and the rest is checked.
+    """
     report = Report()
     settings = options.settings
     lookup = Lookup(_given_root(options.paths))
@@ -139,17 +143,26 @@ def check(options: Options) -> Report:
     report.skipped.extend(joined.skipped)
     asked = frozenset(check.observation for rule in rules for check in rule.checks if check.observation is not None)
     comparisons = Comparisons(options, lookup, joined, report)
+    whole: list[Run] = []
     for run in joined.runs:
         run.smoke = smoke_named(run, report.below.get(run.path, run.path))
         weak = said.about(run)
-        complete(run, lookup, joined.companions[id(run)], options.assume, options.max_data_bytes, asked, weak)
+        try:
+            complete(run, lookup, joined.companions[id(run)], options.assume, options.max_data_bytes, asked, weak)
+            whole.append(run)
+        except Exception as error:  # a fault of ours with one run must not hide the findings on others
+            report.skipped.append(Skipped(run.path, told(error), KIND))
     found: list[Finding] = []
-    for run in joined.runs:
-        scenarios = Scenarios(run)
-        baselines = comparisons.of(run)
-        findings, not_evaluated = engine.check(scenarios, rules, pedantic=options.pedantic, baseline=baselines)
-        if not options.changed_only or comparisons.touched(run):
-            found.extend(findings)
+    for run in whole:
+        try:
+            scenarios = Scenarios(run)
+            baselines = comparisons.of(run)
+            findings, not_evaluated = engine.check(scenarios, rules, pedantic=options.pedantic, baseline=baselines)
+            if not options.changed_only or comparisons.touched(run):
+                found.extend(findings)
+        except Exception as error:
+            report.skipped.append(Skipped(run.path, told(error), KIND))
+            continue
         report.runs.append(Checked(run, scenarios, not_evaluated, baselines))
     found.extend(engine.observed([*joined.observations, *_unreadable(documents, options, report)], rules))
     shown = _shown(found, {document.source.path for _, document in documents})
@@ -173,7 +186,7 @@ def _documents(options: Options, lookup: Lookup, report: Report) -> Iterable[tup
             continue
         if registry.ANY_MARK.search(source.text) is None:
             continue
-        document = read(source)
+        document = _read(source, report)
         if document is None:
             continue
         report.sources[source.path] = source
@@ -183,12 +196,20 @@ def _documents(options: Options, lookup: Lookup, report: Report) -> Iterable[tup
         yield path, document
 
 
+def _read(source: Source, report: Report) -> Document | None:
+    try:
+        return read(source)
+    except Exception as error:
+        report.skipped.append(Skipped(source.path, told(error), KIND))
+        return None
+
+
 def _standard_input(stdin: tuple[str, bytes], lookup: Lookup, report: Report) -> Iterable[tuple[str, Document]]:
     """What stands in standard input, as if it stood in a file of the given name."""
     name, data = stdin
     source = decode(data, name)
     report.files = 1
-    document = read(source) if isinstance(source, Source) else None
+    document = _read(source, report) if isinstance(source, Source) else None
     if not isinstance(source, Source):
         report.skipped.append(Skipped(name, source.reason))
     elif document is not None:

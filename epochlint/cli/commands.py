@@ -8,11 +8,10 @@ import sys
 import click
 
 from epochlint import __version__
-from epochlint.cli.hook import coloured, known_errors, start_of
+from epochlint.cli.hook import coloured, known_errors, start_of, troubled
 from epochlint.findings.finding import STRENGTH
 from epochlint.lint import Options, check
 from epochlint.project.assumptions import AssumptionError, parse
-from epochlint.project.history import HistoryError
 from epochlint.report.formats import NAMES, render
 from epochlint.settings import Settings, SettingsError, find, load
 
@@ -120,26 +119,33 @@ def check_command(
     options.pedantic, options.force_exclude = pedantic, force_exclude
     options.since, options.staged, options.baseline_run = since, staged, baseline_run
     options.changed_only, options.git = changed_only, not no_git and not force_exclude
+    if options.stdin is not None and fix and not diff:
+        raise click.UsageError("--fix writes files, and `-` is none; --diff shows what it would change")
+    if write_baseline is not None:
+        options.settings.baseline = None  # what is known already is written again
     report = _checked(options)
-    if fix or diff:
+    if diff:
+        from epochlint.cli.fixing import show_fixes
+
+        click.echo(show_fixes(report, unsafe=unsafe_fixes), nl=False)
+    elif fix:
         from epochlint.cli.fixing import apply_fixes
 
-        said = apply_fixes(report, unsafe=unsafe_fixes, write=fix and not diff)
-        click.echo(said, nl=False, err=fix and not diff and output_format != "text")
-        if fix and not diff:
-            report = _checked(options)
+        click.echo(apply_fixes(report, unsafe=unsafe_fixes), nl=False, err=output_format != "text")
+        report = _checked(options)
     if write_baseline is not None:
-        from epochlint.findings.baseline import render as render_baseline
-        from epochlint.findings.fingerprint import fingerprints
-
-        _write(write_baseline, render_baseline(fingerprints(report.findings).values()).rstrip("\n"))
-        return 0
+        _write_baseline(write_baseline, report, options.settings)
+        return 2 * troubled(report)
+    if output_format not in ("text", "concise"):
+        _in_utf8()
     colour = output_format == "text" and coloured(sys.stdout.isatty())
     text = render(output_format, report, notes=notes, colour=colour) if not diff else ""
     if text:
         click.echo(text)
     for name, path in outputs:
         _write(path, render(name, report, notes=notes))
+    if troubled(report):
+        return 2
     if fail_on == "never":
         return 0
     return int(any(STRENGTH[finding.level] >= STRENGTH[fail_on] for finding in report.findings))
@@ -159,12 +165,13 @@ def explain_command(
     if output_format == "json":
         from epochlint.report.json_report import explain_json
 
+        _in_utf8()
         click.echo(explain_json(report))
     else:
         from epochlint.report.explain import explain_text
 
         click.echo(explain_text(report))
-    return 0
+    return 2 * troubled(report)
 
 
 @epochlint.command("compare")
@@ -180,8 +187,10 @@ def compare_command(old: str, new: str, paths: tuple[str, ...], assume: tuple[st
 
     try:
         pairs = pairs_of(old, new, paths, _options((), assume))
-    except HistoryError as problem:
+    except known_errors() as problem:
         raise click.ClickException(str(problem)) from None
+    if output_format != "text":
+        _in_utf8()
     render_pairs = {
         "text": comparison.comparison_text,
         "json": comparison.comparison_json,
@@ -200,7 +209,11 @@ def rule_command(code: str | None, output_format: str) -> int:
 
     text = listing(output_format) if code is None else page(code, output_format)
     if text is None:
-        raise click.UsageError(f"there is no rule {code!r}; `epochlint rule` lists them")
+        from epochlint.rules import catalogue
+        from epochlint.rules.chosen import close
+
+        hint = close(code or "", catalogue.load()) or "; `epochlint rule` lists them"
+        raise click.UsageError(f"there is no rule {code!r}{hint}")
     click.echo(text)
     return 0
 
@@ -249,9 +262,27 @@ def _output(text: str) -> tuple[str, str]:
     return name, path
 
 
+def _write_baseline(path: str, report: Report, settings: Settings) -> None:
+    from epochlint.findings import baseline
+    from epochlint.findings.fingerprint import fingerprints
+    from epochlint.report.text import plural
+
+    marks = fingerprints(report.findings, lambda path: settings.below(os.path.abspath(path)))
+    _write(path, baseline.render(marks.values()).rstrip("\n"))
+    click.echo(f"{plural(len(marks), 'finding')} written to {path}; `baseline` in the settings names it", err=True)
+
+
+def _in_utf8() -> None:
+    """Standard output for programs is UTF-8, whatever the terminal is set to."""
+    reconfigure = getattr(sys.stdout, "reconfigure", None)
+    if reconfigure is not None:
+        reconfigure(encoding="utf-8")
+
+
 def _write(path: str, text: str) -> None:
     try:
-        with open(path, "w", encoding="utf-8") as file:
+        # A lone surrogate (JSON can escape one) is written as its escape.
+        with open(path, "w", encoding="utf-8", errors="backslashreplace", newline="\n") as file:
             file.write(text + "\n")
     except OSError as problem:
         raise click.ClickException(f"cannot write {path}: {problem.strerror}") from None

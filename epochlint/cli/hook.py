@@ -9,10 +9,13 @@ from epochlint.findings.finding import NOTE
 from epochlint.lint import Options, check
 from epochlint.report.text import check_text
 from epochlint.settings import find, load
+from epochlint.trouble import KIND
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from epochlint.lint import Report
 
 
 def run(paths: Sequence[str], *, force_exclude: bool) -> int:
@@ -29,12 +32,23 @@ def run(paths: Sequence[str], *, force_exclude: bool) -> int:
     failed = any(finding.level != NOTE for finding in report.findings)
     if report.findings or not force_exclude:
         print(check_text(report, colour=coloured(sys.stdout.isatty())))
-    return 1 if failed else 0
+    return 2 if troubled(report) else int(failed)
+
+
+def troubled(report: Report) -> bool:
+    """Tells of epochlint's own faults with single files, and whether there were any."""
+    faults = [skipped for skipped in report.skipped if skipped.kind == KIND]
+    for skipped in faults:
+        print(f"epochlint: {skipped.path}: {skipped.reason}", file=sys.stderr)
+    return bool(faults)
 
 
 def start_of(paths: Sequence[str]) -> str:
-    """The folder from which the settings are looked for: the working directory, where the paths lie below it."""
+    """The folder from which the settings are looked for: the one folder that is given, else the working directory
+    where the paths lie below it."""
     here = os.getcwd()
+    if len(paths) == 1 and os.path.isdir(paths[0]):
+        return os.path.abspath(paths[0])
     first = os.path.abspath(paths[0]) if paths else here
     if (first + os.sep).startswith(here.rstrip(os.sep) + os.sep):
         return here
@@ -47,9 +61,10 @@ def known_errors() -> tuple[type[Exception], ...]:
     from epochlint.project.assumptions import AssumptionError
     from epochlint.project.history import HistoryError
     from epochlint.rules.chosen import UnknownRuleError
+    from epochlint.rules.page import RuleFileError
     from epochlint.settings import SettingsError
 
-    return (SettingsError, BaselineError, HistoryError, UnknownRuleError, AssumptionError)
+    return (SettingsError, BaselineError, HistoryError, UnknownRuleError, RuleFileError, AssumptionError)
 
 
 def coloured(terminal: bool) -> bool:

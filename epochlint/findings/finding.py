@@ -19,7 +19,7 @@ def weaker(first: str, second: str) -> str:
 class Finding:
     """One diagnostic. `related` are further places, each with a word about it. `run` tells runs of one file apart."""
 
-    __slots__ = ("code", "fix", "level", "message", "name", "related", "run", "span", "suppressed")
+    __slots__ = ("code", "fix", "in_source", "level", "message", "name", "related", "run", "span", "suppressed")
 
     def __init__(
         self,
@@ -40,7 +40,8 @@ class Finding:
         self.related = related if related is not None else []
         self.fix = fix
         self.run = run
-        self.suppressed: str | None = None  # the reason given, where a comment or a baseline silences it
+        self.suppressed: str | None = None  # the reason given, where a comment, the settings or a baseline silence it
+        self.in_source = False  # silenced by a comment in the file itself
 
     @property
     def path(self) -> str:

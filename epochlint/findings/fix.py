@@ -6,6 +6,8 @@ and a second run does the rest.
 
 from __future__ import annotations
 
+import re
+
 from epochlint.files import encode, open_source, replace
 from epochlint.source import Source
 
@@ -15,6 +17,9 @@ if TYPE_CHECKING:
 
     from epochlint.findings.finding import Finding
     from epochlint.run.observation import Edit
+
+
+_PLAIN = re.compile(r"[\w.+-]*")
 
 
 class Fixed:
@@ -39,6 +44,8 @@ def fixed(findings: Iterable[Finding], unsafe: bool = False) -> list[Fixed]:
         fix = finding.fix
         if fix is None or not fix.edits or not (fix.safe or unsafe):
             continue
+        if not all(map(_fits, fix.edits)):
+            continue
         wanted = [_placed(edit) for edit in fix.edits]
         if all((source.path, start, end, text) in seen for source, start, end, text in wanted):
             continue
@@ -58,6 +65,14 @@ def fixed(findings: Iterable[Finding], unsafe: bool = False) -> list[Fixed]:
     return found
 
 
+def _fits(edit: Edit) -> bool:
+    """Inside another text (a notebook's cell, a ConfigMap) only what needs no escaping is written."""
+    inner = edit.span.in_file()
+    if inner.source is edit.span.source:
+        return True
+    return _PLAIN.fullmatch(edit.text) is not None and inner.text == edit.span.text
+
+
 def _placed(edit: Edit) -> tuple[Source, int, int, str]:
     span = edit.span.in_file()
     return span.source, span.start, span.end, edit.text
@@ -68,7 +83,8 @@ def _overlaps(taken: Iterable[tuple[int, int, str]], start: int, end: int) -> bo
 
 
 def write(one: Fixed, absolute: Callable[[str], str]) -> bool:
-    """Writes a file anew, keeping its encoding, byte order mark, mode and links. False where it has changed since."""
+    """Writes a file anew, keeping its encoding, byte order mark, mode and links. False where it has changed since.
+    Raises OSError."""
     path = absolute(one.path)
     source = open_source(path, one.path)
     if not isinstance(source, Source) or source.text != one.old:

@@ -18,15 +18,18 @@ _COMMENT = re.compile(r"epochlint:\s*(ignore-file|ignore)\b\s*(?:\[([^\]]*)\])?\
 
 
 class Suppression:
-    """One comment. `words` are codes or names as written; `line` is the comment's own."""
+    """One comment. `words` are codes or names as written; `line` is the comment's own, on which it may be `alone`."""
 
-    __slots__ = ("comment", "line", "path", "reason", "used", "whole_file", "words")
+    __slots__ = ("alone", "comment", "line", "path", "reason", "used", "whole_file", "words")
 
     def __init__(self, comment: Comment, whole_file: bool, words: list[str], reason: str) -> None:
         span = comment.span.in_file()
         self.comment = comment
         self.path = span.source.path
         self.line = span.source.place(span.start).line
+        own = comment.span.source
+        place = own.place(comment.span.start)
+        self.alone = not own.line(place.line)[: place.column - 1].strip()
         self.whole_file = whole_file
         self.words = words
         self.reason = reason
@@ -38,7 +41,8 @@ class Suppression:
             return None
         if not self.whole_file:
             first, last = finding.span.place.line, finding.span.end_place.line
-            if not (first - 1 <= self.line <= last):
+            # A comment behind a value is about that line; one that stands alone is about the line below, too.
+            if not (first - self.alone <= self.line <= last):
                 return None
         for word in self.words:
             if word.upper() == finding.code or word.lower() == finding.name:
@@ -67,6 +71,7 @@ def apply(findings: Iterable[Finding], suppressions: list[Suppression]) -> tuple
             if word is not None:
                 suppression.used.add(word)
                 finding.suppressed = suppression.reason
+                finding.in_source = True
                 silenced.append(finding)
                 break
         else:

@@ -25,6 +25,8 @@ PACKAGES = (
     "transformers", "trl", "unsloth", "verl", "peft", "datasets", "torch", "openai", "together",
 )  # fmt: skip
 
+OPERATORS = ("=", "==", "===", ">=", "<=", "~=")
+
 _PAIR = re.compile(r"([A-Za-z][\w.-]*)\s*(===|==|=|>=|<=|~=)\s*([^\s,;]+)")
 
 

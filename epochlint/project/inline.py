@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 
 from epochlint.documents.comments import comments
-from epochlint.project.assumptions import AssumptionError, Assumptions, parse
+from epochlint.project.assumptions import OPERATORS, AssumptionError, Assumptions, parse
 from epochlint.run.observation import Observation
+from epochlint.trainers import registry
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ class Said:
     def __init__(self, settings: Settings, working: str) -> None:
         self.settings = settings
         self.working = working
+        _judge(settings)
         self._files: dict[str, tuple[Assumptions, list[Observation]]] = {}
 
     def of(self, document: Document) -> tuple[Assumptions, list[Observation]]:
@@ -35,7 +37,7 @@ class Said:
             settings = self.settings.assumed(os.path.join(self.working, path))
             found = Assumptions(), []
             for key, value in settings.items():
-                found[0].add(key, value)
+                _add(found[0], key, value)
             _read_comments(document, *found)
             self._files[path] = found
             return found
@@ -45,6 +47,35 @@ class Said:
         """What holds for a run that has been read."""
         found = self._files.get(run.path)
         return found[0] if found is not None else Assumptions()
+
+
+def _add(found: Assumptions, key: str, value: str) -> None:
+    """`transformers = ">=4.52"`: a table's value may begin with an operator. Raises AssumptionError."""
+    version = value.lstrip("=<>~ ")
+    operator = value[: len(value) - len(version)].strip()
+    if operator and operator not in OPERATORS:
+        raise AssumptionError(f"{operator!r} is none of {', '.join(OPERATORS)}")
+    found.add(key, version, operator or "=")
+
+
+def _judge(settings: Settings) -> None:
+    """Raises SettingsError for assumptions that cannot be understood, and for trainers that are not known."""
+    tables = [(("assume",), settings.assume)]
+    tables += [(("overrides", index, "assume"), one.assume) for index, one in enumerate(settings.overrides)]  # type: ignore[misc] # longer tuples
+    for where, table in tables:
+        for key, value in table.items():
+            try:
+                _add(Assumptions(), key, value)
+            except AssumptionError as problem:
+                raise settings.error((*where, key), f"assume: {problem}") from None
+    for index, one in enumerate(settings.overrides):
+        if one.trainer is not None and registry.labelled(one.trainer) is None:
+            from difflib import get_close_matches
+
+            labels = sorted({entry.label for entry in registry.TRAINERS if not entry.companion})
+            near = get_close_matches(one.trainer, labels, 1, 0.6)
+            hint = f"did you mean {near[0]!r}?" if near else f"possible are {', '.join(labels)}"
+            raise settings.error(("overrides", index, "trainer"), f"there is no trainer {one.trainer!r}; {hint}")
 
 
 def _read_comments(document: Document, found: Assumptions, problems: list[Observation]) -> None:

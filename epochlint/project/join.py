@@ -18,13 +18,15 @@ from epochlint.project.requirements import required
 from epochlint.run.known import LAUNCH, WRITTEN, Known
 from epochlint.run.observation import Observation
 from epochlint.run.versions import Versions
-from epochlint.settings import Settings
+from epochlint.settings import Settings, SettingsError
 from epochlint.trainers import registry
 from epochlint.trainers.trainer import Layer, Reading
+from epochlint.trouble import KIND, told
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
+    from typing import TypeVar
 
     from epochlint.documents.python import PythonDocument
     from epochlint.documents.python.model import Call, Dataclass, Feed, Parser
@@ -32,6 +34,8 @@ if TYPE_CHECKING:
     from epochlint.project.launch import Start
     from epochlint.run.run import Run
     from epochlint.trainers.registry import Entry
+
+    T = TypeVar("T")
 
 _SHELLS = ("shell",)
 _PYTHONS = ("python", "notebook")
@@ -91,16 +95,26 @@ class Joiner:
         """`documents` are pairs of absolute path and document."""
         given = list(documents)
         for path, document in given:
-            for launch in self.launches(path, document):
-                self._launched(launch)
+            for launch in self._alone(document, self.launches, path, document) or ():
+                self._alone(document, self._launched, launch)
         for path, document in given:
             if document.syntax in _PYTHONS and not self._is_used(path):
-                self._script(path, document)
+                self._alone(document, self._script, path, document)
         for path, document in given:
             if document.syntax in _VALUES and not self._is_used(path):
-                self._config(path, document)
-                self._manifest(path, document)
+                self._alone(document, self._config, path, document)
+                self._alone(document, self._manifest, path, document)
         return self.joined
+
+    def _alone(self, document: Document, step: Callable[..., T], *arguments: object) -> T | None:
+        """Takes a step of which a fault of our own must not hide what other files and other runs hold."""
+        try:
+            return step(*arguments)
+        except SettingsError:
+            raise
+        except Exception as error:  # whatever it is, it is told
+            self.joined.skipped.append(Skipped(document.source.path, told(error), KIND))
+            return None
 
     # Launches -----------------------------------------------------------------------------------------------------
 
@@ -427,7 +441,9 @@ class Joiner:
             call=call,
             via=via,
         )
-        read = entry.load().read(reading)
+        read = self._alone(document, entry.load().read, reading)
+        if read is None:
+            return
         runs = read if isinstance(read, list) else [read]
         for run in runs:
             for layer in layers:

@@ -36,7 +36,8 @@ def silence(
         findings = findings + _leftovers(comments, rules)
         findings.sort(key=lambda finding: finding.sort_key)
     if settings.baseline is not None and os.path.exists(settings.baseline):
-        findings, hidden = baseline.apply(findings, fingerprints(findings), baseline.read(settings.baseline))
+        marks = fingerprints(findings, lambda path: settings.below(os.path.abspath(path)))
+        findings, hidden = baseline.apply(findings, marks, baseline.read(settings.baseline))
         silenced += hidden
     return findings, silenced
 

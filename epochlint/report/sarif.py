@@ -92,7 +92,8 @@ def _result(finding: Finding, index: dict[str, int], marks: dict[int, str]) -> d
     if finding.fix is not None and finding.fix.edits:
         result["fixes"] = [_fix(finding)]
     if finding.suppressed is not None:
-        result["suppressions"] = [{"kind": "inSource", "justification": finding.suppressed or "no reason given"}]
+        kind = "inSource" if finding.in_source else "external"
+        result["suppressions"] = [{"kind": kind, "justification": finding.suppressed or "no reason given"}]
     return result
 
 

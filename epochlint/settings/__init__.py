@@ -37,9 +37,10 @@ class Override:
 class Ignored:
     """Rules that are silent for the files that a pattern means; `pointer` narrows it to one place of a JSON file."""
 
-    __slots__ = ("codes", "matches", "pointer")
+    __slots__ = ("codes", "matches", "pattern", "pointer")
 
-    def __init__(self, matches: Callable[[str], bool], pointer: str | None, codes: list[str]) -> None:
+    def __init__(self, pattern: str, matches: Callable[[str], bool], pointer: str | None, codes: list[str]) -> None:
+        self.pattern = pattern  # as written
         self.matches = matches
         self.pointer = pointer
         self.codes = codes
@@ -58,6 +59,7 @@ class Settings:
         "levels",
         "overrides",
         "path",
+        "place",
         "rules",
         "select",
         "thresholds",
@@ -76,6 +78,12 @@ class Settings:
         self.overrides: list[Override] = []
         self.rules: list[str] = []  # absolute folders
         self.baseline: str | None = None  # absolute
+        self.place: Callable[[tuple[str | int, ...]], tuple[int, int]] | None = None  # keys -> line and column
+
+    def error(self, where: tuple[str | int, ...], message: str) -> SettingsError:
+        """An error about the setting at some keys: `("overrides", 0, "trainer")`."""
+        line, column = self.place(where) if self.place is not None else (0, 0)
+        return SettingsError(self.path or "settings", line, column, message)
 
     def below(self, path: str) -> str:
         """An absolute path as the patterns see it: from the settings' folder, forward slashes."""

@@ -86,20 +86,25 @@ def _table(document: Document, path: str) -> Mapping | None:
 def _settings(path: str, table: SettingsTable, top: Mapping) -> Settings:
     settings = Settings(path)
     folder = settings.folder
+
+    def place(where: tuple[str | int, ...]) -> tuple[int, int]:
+        found = _span(top, where).place
+        return found.line, found.column
+
+    settings.place = place
     settings.select, settings.ignore = table.select, table.ignore
     settings.exclude = table.exclude
     settings.levels, settings.thresholds = dict(table.levels), table.thresholds
     settings.assume = _texts(table.assume)
     for pattern, codes in table.per_path_ignores.items():
         name, mark, pointer = pattern.partition("#")
-        settings.ignored.append(Ignored(matcher([name]), pointer if mark else None, codes))
+        settings.ignored.append(Ignored(pattern, matcher([name]), pointer if mark else None, codes))
     for override in table.overrides:
         settings.overrides.append(Override(matcher(override.paths), _texts(override.assume), override.trainer))
     settings.rules = [os.path.normpath(os.path.join(folder, one)) for one in table.rules]
     for index, one in enumerate(settings.rules):
         if not os.path.isdir(one):
-            place = _span(top, ("rules", index)).place
-            raise SettingsError(path, place.line, place.column, f"rules: there is no folder {table.rules[index]!r}")
+            raise settings.error(("rules", index), f"rules: there is no folder {table.rules[index]!r}")
     if table.baseline is not None:
         settings.baseline = os.path.normpath(os.path.join(folder, table.baseline))
     return settings
@@ -122,7 +127,9 @@ def _error(path: str, top: Mapping, failed: ValidationError) -> SettingsError:
     error = failed.errors(include_url=False, include_input=False)[0]
     where = error["loc"]
     place = _span(top, where).place
-    name = ".".join(str(part) for part in where if not isinstance(part, int))
+    # A union's error names the member of the union, too, which is no key of the file.
+    parts = [str(part) for part in where if not isinstance(part, int)]
+    name = ".".join(part for part in parts if part not in ("str", "int"))
     if error["type"] == "extra_forbidden":
         model = OverrideTable if where[:1] == ("overrides",) else SettingsTable
         known = [_dashed(field) for field in model.model_fields]
