@@ -409,7 +409,8 @@ class Trl:
             known = accumulation if newer is True else Known(1, DEFAULT) if newer is False else UNKNOWN
             taker.derive("steps_per_generation", known)
         count = self.hf.setting("num_generations")
-        if count.by_hand and count.number is not None and count.number < 2 and count.key_span is not None:
+        compares = self.owner in (None, "GRPOConfig", "RLOOConfig")  # completions of one prompt with each other
+        if compares and count.by_hand and count.number is not None and count.number < 2 and count.key_span is not None:
             reason = f"{self.owner or 'GRPOConfig'} needs at least 2 completions of each prompt, not {count.number:g}"
             taker.observe("too_few_generations", count.key_span, reason=reason)
         automatic = self.hf.entry("auto_find_batch_size")
