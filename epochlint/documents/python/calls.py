@@ -11,7 +11,7 @@ import re
 from collections import Counter
 
 from epochlint.documents.document import Entry, Mapping, Node, Scalar
-from epochlint.documents.python import classes, datasets, files, library, parsers
+from epochlint.documents.python import classes, commands, datasets, files, library, methods, parsers, paths
 from epochlint.documents.python.model import Call, DatasetNode, Reference, Unknown
 from epochlint.documents.python.values import (
     DEAD,
@@ -70,9 +70,9 @@ _QUIET_ROOTS = frozenset(
     )
 )  # fmt: skip
 
-Handler = "Callable[[Interpreter, Site, str], Node | None]"
 _HANDLERS: dict[str, Callable[[Interpreter, Site, str], Node | None]] = {
     **library.HANDLERS,
+    **paths.HANDLERS,
     **files.HANDLERS,
     **datasets.HANDLERS,
     **parsers.HANDLERS,
@@ -202,17 +202,17 @@ def _method(it: Interpreter, method: Method, site: Site) -> Node:
     receiver, name = method.receiver, method.name
     found: Node | None = None
     if isinstance(receiver, Table):
-        found = library.dict_method(it, receiver, name, site)
+        found = methods.dict_method(it, receiver, name, site)
     elif isinstance(receiver, Items):
-        found = library.list_method(it, receiver, name, site)
+        found = methods.list_method(it, receiver, name, site)
     elif isinstance(receiver, Scalar):
-        found = files.path_method(it, receiver, name, site) or library.text_method(receiver, name, site)
+        found = files.path_method(it, receiver, name, site) or methods.text_method(receiver, name, site)
     elif isinstance(receiver, DatasetNode):
         found = datasets.method(it, receiver, name, site)
     elif isinstance(receiver, ParserValue):
         found = parsers.method(it, receiver, name, site)
     elif isinstance(receiver, Instance):
-        found = parsers.tap_arguments(it, receiver, site)
+        found = commands.tap_arguments(it, receiver, site)
     elif isinstance(receiver, (File, Contents)):
         found = files.method(it, receiver, name, site)
     elif isinstance(receiver, Function):
@@ -311,7 +311,7 @@ def empty_site(it: Interpreter, function: Function) -> Site:
 def invoke(it: Interpreter, function: Function, site: Site, uncalled: bool = False) -> Node:
     """Read a function's body with the arguments of a call; what it returns."""
     node = function.node
-    special = None if uncalled else parsers.decorated(it, function, site)
+    special = None if uncalled else commands.decorated(it, function, site)
     if special is not None:
         site = special
     passes = it.passes.get(id(node), 0)
@@ -400,7 +400,7 @@ def read_one_uncalled(it: Interpreter, function: Function) -> None:
         return
     at, guard, recorded = it.at, it.guard, len(it.calls)
     try:
-        parsers.read_uncalled(it, function) or invoke(it, function, empty_site(it, function), uncalled=True)
+        commands.read_uncalled(it, function) or invoke(it, function, empty_site(it, function), uncalled=True)
     except RecursionError:
         it.reset(at)
         it.guard = guard

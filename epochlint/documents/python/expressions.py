@@ -7,7 +7,7 @@ import operator
 import re
 
 from epochlint.documents.document import Mapping, Node, Scalar, Sequence, Unresolved
-from epochlint.documents.python import calls, classes, datasets, library, parsers
+from epochlint.documents.python import calls, classes, commands, dataclass_parsers, datasets, library, methods, paths
 from epochlint.documents.python.model import Choice, DatasetNode, Derived, Parsed, Reference, Unknown
 from epochlint.documents.python.values import (
     LOOP,
@@ -230,7 +230,7 @@ def _attribute(it: Interpreter, node: ast.Attribute) -> Node:
 def attribute(it: Interpreter, base: Node, name: str, span: Span) -> Node:
     """`base.name`."""
     if isinstance(base, Imported):
-        found = parsers.absl_flag(it, name, span) if base.origin == "absl.flags.FLAGS" else None
+        found = commands.absl_flag(it, name, span) if base.origin == "absl.flags.FLAGS" else None
         return found or library.imported_attribute(it, base, name, span)
     if isinstance(base, Table):
         return _table_attribute(base, name, span)
@@ -249,9 +249,9 @@ def attribute(it: Interpreter, base: Node, name: str, span: Span) -> Node:
                 return entry.value
         return it.refer(span, base.call, f"{base.attribute}.{name}" if base.attribute else name)
     if isinstance(base, Parsed):
-        return parsers.parsed_attribute(it, base, name, span)
+        return dataclass_parsers.parsed_attribute(it, base, name, span)
     if isinstance(base, PathText):
-        return library.path_attribute(base, name, span)
+        return paths.path_attribute(base, name, span)
     if isinstance(base, DatasetNode):
         if name in ("iloc", "loc") and base.form == "frame":
             return base
@@ -272,7 +272,7 @@ def _table_attribute(table: Table, name: str, span: Span) -> Node:
             return found
         if name == "__dict__":
             return Fields(span, table)
-        if table.form == "config" and name in library.DICT_METHODS:
+        if table.form == "config" and name in methods.DICT_METHODS:
             return Method(span, table, name)
         if table.open_ended:
             return Unknown(span, table.reason or f"{name} is not known here", frozenset((name,)))
@@ -295,7 +295,7 @@ def item(it: Interpreter, base: Node, key: Node, span: Span) -> Node:
     if isinstance(base, Fields):
         base = base.table
     if isinstance(base, Method) and base.name == "parents" and isinstance(base.receiver, PathText):
-        return library.path_parent(base.receiver, key, span)
+        return paths.path_parent(base.receiver, key, span)
     if isinstance(base, Mapping):
         if not isinstance(key, Scalar):
             return Unknown(span, "the key is not known")
@@ -401,7 +401,7 @@ def _combined(it: Interpreter, node: ast.BinOp, left: Node, right: Node) -> Node
     span = it.at.span(node)
     if isinstance(left, Scalar) and isinstance(right, Scalar):
         if isinstance(left, PathText) or isinstance(right, PathText):
-            found = library.path_operation(node.op, left, right, span)
+            found = paths.path_operation(node.op, left, right, span)
             if found is not None:
                 return found
         value = compute(node.op, left.value, right.value)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import ast
 import math
-import posixpath
 
 from epochlint.documents.document import Entry, Mapping, Node, Scalar, Sequence, Unresolved
+from epochlint.documents.python.methods import FORMS, merge_into, nested
 from epochlint.documents.python.model import Choice, DatasetNode, Derived, Parsed, Reference, Unknown
 from epochlint.documents.python.values import (
     NO_NAMES,
@@ -15,7 +15,6 @@ from epochlint.documents.python.values import (
     Imported,
     Instance,
     Items,
-    Method,
     Partial,
     PathText,
     Range,
@@ -27,7 +26,6 @@ from epochlint.documents.python.values import (
     iterated,
     names_in,
     number_of,
-    rests_on_default,
     text_of,
     truth,
 )
@@ -52,10 +50,6 @@ BUILTINS = frozenset(
         "DeprecationWarning", "UserWarning", "FutureWarning", "TimeoutError", "PermissionError",
     )
 )  # fmt: skip
-DICT_METHODS = frozenset(
-    ("get", "update", "copy", "items", "keys", "values", "pop", "setdefault", "to_dict", "todict", "merge_with")
-)
-
 # Variables that launchers set: without a launch that is known, a default in the script says nothing about them.
 LAUNCHER_VARIABLES = frozenset(
     (
@@ -171,107 +165,6 @@ def _environ_update(it: Interpreter, site: Site, origin: str) -> Node | None:
     for entry in site.keywords:
         it.put(it.set_variables, entry.key, entry.key_span, entry.value)
     return Unknown(site.whole, "update() returns nothing")
-
-
-# --- Paths ------------------------------------------------------------------------------------------------------------
-
-
-def as_text(value: Node | None) -> str | None:
-    """A text or path that is known."""
-    if isinstance(value, Scalar) and isinstance(value.value, str):
-        return value.value
-    return None
-
-
-def _path(span: Span, text: str, *operands: Node) -> PathText:
-    return PathText(span, text, text, names=names_in(*operands), default=rests_on_default(*operands))
-
-
-def _make_path(it: Interpreter, site: Site, origin: str) -> Node | None:
-    if site.keywords or not site.positional:
-        return _path(site.whole, ".") if not site.positional else None
-    return _join_paths(site.whole, site.positional)
-
-
-def _join_paths(span: Span, parts: list[Node]) -> Node:
-    texts = [as_text(part) for part in parts]
-    if any(text is None for text in texts):
-        unknown = next((part for part in parts if isinstance(part, Unresolved)), None)
-        return Unknown(
-            span, unknown.reason if unknown is not None else "a part of the path is not known", names_in(*parts)
-        )
-    known = [text for text in texts if text is not None]
-    joined = posixpath.join(*known) if known else "."
-    span = parts[0].span if len(parts) == 1 else span
-    return _path(span, posixpath.normpath(joined) if joined else ".", *parts)
-
-
-def _os_join(it: Interpreter, site: Site, origin: str) -> Node | None:
-    if not site.positional or site.open_ended:
-        return None
-    texts = [as_text(part) for part in site.positional]
-    if any(text is None for text in texts):
-        return Unknown(site.whole, "a part of the path is not known", names_in(*site.positional))
-    joined = posixpath.join(*(text for text in texts if text is not None))
-    return derived(site.whole, joined, *site.positional)
-
-
-def _os_path(it: Interpreter, site: Site, origin: str) -> Node | None:
-    text = as_text(site.get("path", 0))
-    if text is None:
-        return Unknown(site.whole, "the path is not known", names_in(*site.positional))
-    name = origin.rpartition(".")[2]
-    if name == "dirname":
-        # Of a file in the working directory: "" says the same as ".", and joins to the bare name.
-        result = ".." if text == "." else posixpath.dirname(text)
-    elif name == "basename":
-        result = posixpath.basename(text)
-    elif name == "splitext":
-        return Items(site.whole, [derived(site.whole, part) for part in posixpath.splitext(text)], it.guard)
-    elif name == "normpath":
-        result = posixpath.normpath(text)
-    elif name == "abspath" and text == "":
-        result = "."
-    else:
-        # abspath, realpath, expanduser, expandvars: the path as written is what can be looked for.
-        if text.startswith("~") or "$" in text:
-            return Unknown(site.whole, "the path depends on the user", names_in(*site.positional))
-        return site.positional[0] if site.positional else None
-    return derived(site.whole, result, *site.positional)
-
-
-def path_attribute(path: PathText, name: str, span: Span) -> Node:
-    text = str(path.value)
-    if name == "parent":
-        if text in (".", "..") or text.endswith("/.."):
-            return _path(span, posixpath.normpath(posixpath.join(text, "..")), path)
-        return _path(span, posixpath.dirname(text) or ".", path)
-    if name == "parents":
-        return Method(span, path, "parents")
-    if name == "name":
-        return derived(span, posixpath.basename(text), path)
-    if name in ("stem", "suffix"):
-        stem, suffix = posixpath.splitext(posixpath.basename(text))
-        return derived(span, stem if name == "stem" else suffix, path)
-    return Method(span, path, name)
-
-
-def path_parent(path: PathText, key: Node, span: Span) -> Node:
-    """`Path(__file__).parents[1]`."""
-    steps = key.value if isinstance(key, Scalar) else None
-    if not isinstance(steps, int) or not 0 <= steps < 20:
-        return Unknown(span, "which parent is not known")
-    found: Node = path
-    for _ in range(steps + 1):
-        if isinstance(found, PathText):
-            found = path_attribute(found, "parent", span)
-    return found
-
-
-def path_operation(operation: ast.operator, left: Scalar, right: Scalar, span: Span) -> Node | None:
-    if isinstance(operation, ast.Div) and isinstance(left.value, str) and isinstance(right.value, str):
-        return _join_paths(span, [left, right])
-    return None
 
 
 # --- Builtins ---------------------------------------------------------------------------------------------------------
@@ -402,58 +295,16 @@ def _range(it: Interpreter, site: Site, origin: str) -> Node | None:
 
 
 def _dict(it: Interpreter, site: Site, origin: str) -> Node | None:
-    form = _FORMS.get(origin.rpartition(".")[2], "dict")
+    form = FORMS.get(origin.rpartition(".")[2], "dict")
     table = Table(site.whole, [], it.guard, form)
     for value in site.positional[:1]:
-        _merge_into(it, table, value, keep_open=True)
+        merge_into(it, table, value, keep_open=True)
     for entry in site.keywords:
-        table.put(entry.key, entry.key_span, _nested(it, entry.value, form))
+        table.put(entry.key, entry.key_span, nested(it, entry.value, form))
     if site.open_ended:
         table.open_ended = True
         table.reason = table.reason or "some of its keys are not visible"
     return table
-
-
-_FORMS = {
-    "SimpleNamespace": "object", "Namespace": "object", "EasyDict": "config", "Dict": "config", "Box": "config",
-    "Munch": "config", "DefaultMunch": "config", "ConfigDict": "config", "edict": "config", "AttrDict": "config",
-    "DotMap": "config",
-}  # fmt: skip
-
-
-def _nested(it: Interpreter, value: Node, form: str) -> Node:
-    """Dicts inside an EasyDict are EasyDicts, too."""
-    it.spend()
-    if form != "config" or not isinstance(value, Table) or value.form != "dict":
-        return value
-    table = Table(value.span, [], value.guard, form, value.open_ended, value.reason)
-    for entry in value.last.values():
-        table.put(entry.key, entry.key_span, _nested(it, entry.value, form))
-    return table
-
-
-def _merge_into(it: Interpreter, table: Table, value: Node, keep_open: bool = False) -> None:
-    """`table.update(value)`."""
-    items = elements(value)
-    if items is not None:
-        for pair in items:
-            parts = elements(pair)
-            key = parts[0] if parts is not None and len(parts) == 2 else None
-            if isinstance(key, Scalar) and parts is not None:
-                it.put(table, str(key.value), key.span, parts[1])
-            else:
-                table.forget("a key is not known")
-        return
-    entries, complete = expand(value)
-    for entry in entries:
-        it.put(table, entry.key, entry.key_span, _nested(it, entry.value, table.form))
-    if not complete and it.strength(table.guard) != "none":
-        reason = value.reason if isinstance(value, Unresolved) else getattr(value, "reason", "")
-        if keep_open:
-            table.open_ended = True
-            table.reason = reason or "some of its keys are not visible"
-        else:
-            table.forget(reason or "a mapping that is not known is merged in")
 
 
 def _list(it: Interpreter, site: Site, origin: str) -> Node | None:
@@ -637,10 +488,6 @@ def _replace(it: Interpreter, site: Site, origin: str) -> Node | None:
     return None
 
 
-def _unknown_condition(it: Interpreter, site: Site, origin: str) -> Node | None:
-    return Unknown(site.whole, "what exists on the disk is not known")
-
-
 def _gpus(it: Interpreter, site: Site, origin: str) -> Node | None:
     return Unknown(site.whole, "the number of GPUs is not known", frozenset(("gpus",)))
 
@@ -679,11 +526,6 @@ HANDLERS: dict[str, Callable[[Interpreter, Site, str], Node | None]] = {
     **{f"builtins.{name}": _numeric for name in ("round", "abs", "min", "max", "sum", "pow")},
     **{f"math.{name}": _numeric for name in ("ceil", "floor", "sqrt", "log", "log2", "log10", "exp", "trunc", "gcd", "prod", "pow", "fabs")},  # noqa: E501
     **{f"numpy.{name}": _numeric for name in ("sqrt", "log", "log2", "log10", "exp")},
-    **{f"os.path.{name}": _os_path for name in ("dirname", "basename", "abspath", "realpath", "normpath", "expanduser", "expandvars", "splitext")},  # noqa: E501
-    **{f"os.path.{name}": _unknown_condition for name in ("exists", "isfile", "isdir")},
-    "os.path.join": _os_join,
-    "pathlib.Path": _make_path,
-    "pathlib.PurePath": _make_path,
     "os.environ.get": _environ_get,
     "os.getenv": _environ_get,
     "os.environ.setdefault": _environ_setdefault,
@@ -723,140 +565,3 @@ HANDLERS: dict[str, Callable[[Interpreter, Site, str], Node | None]] = {
     ),
     **dict.fromkeys(("torch.cuda.device_count", "multiprocessing.cpu_count", "os.cpu_count"), _gpus),
 }  # fmt: skip
-
-
-# --- Methods of plain values ------------------------------------------------------------------------------------------
-
-
-def dict_method(it: Interpreter, table: Table, name: str, site: Site) -> Node | None:
-    if name in ("get", "pop", "setdefault"):
-        return _dict_get(it, table, name, site)
-    if name in ("update", "merge_with"):
-        for value in site.positional:
-            _merge_into(it, table, value)
-        for entry in site.keywords:
-            it.put(table, entry.key, entry.key_span, entry.value)
-        if site.open_ended:
-            table.forget("a mapping that is not known is merged in")
-        return Unknown(site.whole, "update() returns nothing")
-    if name in ("copy", "to_dict", "todict", "toDict"):
-        return table.copy(site.whole, it.guard)
-    if name in ("items", "keys", "values"):
-        if table.open_ended:
-            return Items(site.whole, [], it.guard, unknown=True)
-        rows: list[Node] = []
-        for entry in table.last.values():
-            key = Scalar(entry.key_span, entry.key, entry.key)
-            if name == "items":
-                rows.append(Items(entry.key_span, [key, entry.value], it.guard))
-            else:
-                rows.append(key if name == "keys" else entry.value)
-        return Items(site.whole, rows, it.guard)
-    if name == "clear":
-        it.forget(table, "it is cleared")
-        return Unknown(site.whole, "clear() returns nothing")
-    held = table.get(name)
-    return it.call(held, site) if held is not None and not isinstance(held, Scalar) else None
-
-
-def _dict_get(it: Interpreter, table: Table, name: str, site: Site) -> Node:
-    key = site.get("key", 0)
-    default = site.get("default", 1)
-    if not isinstance(key, Scalar):
-        if name != "get":
-            it.forget(table, "a key that is not known is changed")
-        return Unknown(site.whole, "the key is not known")
-    text = str(key.value)
-    found = table.get(text)
-    if name == "pop" and found is not None:
-        if it.strength(table.guard) == "strong":
-            table.drop(text)
-        elif it.strength(table.guard) == "weak":
-            it.put(table, text, site.span, Unknown(site.whole, "it may be taken out"))
-    if found is not None:
-        return found
-    if table.open_ended:
-        return Unknown(site.whole, table.reason or f"whether it has {text} is not known", frozenset((text,)))
-    value = default if default is not None else Scalar(site.whole, "None", None)
-    if name == "setdefault":
-        it.put(table, text, site.span, value)
-    return value
-
-
-def list_method(it: Interpreter, items: Items, name: str, site: Site) -> Node | None:
-    if name in ("append", "extend", "insert", "remove", "pop", "clear", "sort", "reverse"):
-        strength = it.strength(items.guard)
-        if strength == "none":
-            return Unknown(site.whole, "nothing")
-        more: list[Node] | None = None
-        if name == "append" and len(site.positional) == 1:
-            more = [site.positional[0]]
-        elif name == "extend" and site.positional:
-            more = elements(site.positional[0])
-        if strength == "strong" and not items.unknown and more is not None and len(items.items) + len(more) < 2_000:
-            items.items.extend(more)
-            return Unknown(site.whole, f"{name}() returns nothing")
-        if name not in ("sort", "reverse"):
-            items.items, items.unknown = [], True
-        return Unknown(site.whole, f"the result of {name}()")
-    if name == "copy":
-        return Items(site.whole, list(items.items), it.guard, items.unknown)
-    return Unknown(site.whole, f"the result of {name}()")
-
-
-_TEXT_METHODS = frozenset(
-    ("lower", "upper", "strip", "lstrip", "rstrip", "title", "capitalize", "replace", "removeprefix", "removesuffix",
-     "startswith", "endswith", "isdigit", "split", "rsplit", "partition", "rpartition", "count", "find", "splitlines")
-)  # fmt: skip
-
-
-def text_method(receiver: Scalar, name: str, site: Site) -> Node | None:
-    text = receiver.value
-    if not isinstance(text, str):
-        return Unknown(site.whole, f"the result of {name}()")
-    operands = site.positional
-    if name == "join" and operands:
-        parts = [as_text(part) for part in elements(operands[0]) or [Unknown(site.whole, "")]]
-        if all(part is not None for part in parts):
-            return derived(site.whole, text.join(part for part in parts if part is not None), receiver)
-    elif name == "format":
-        return _format(text, receiver, site)
-    elif name in _TEXT_METHODS and not site.keywords and all(isinstance(part, Scalar) for part in operands):
-        arguments = [part.value for part in operands if isinstance(part, Scalar)]
-        try:
-            result = getattr(text, name)(*arguments)
-        except (TypeError, ValueError):
-            return Unknown(site.whole, f"{name}() fails")
-        if isinstance(result, (list, tuple)):
-            return Items(site.whole, [derived(site.whole, part, receiver) for part in result[:500]], None)
-        if not isinstance(result, str) or len(result) <= 20_000:
-            return derived(site.whole, result, receiver, *operands)
-    return Unknown(site.whole, f"the result of {name}()", names_in(receiver, *operands))
-
-
-def _format(text: str, receiver: Scalar, site: Site) -> Node:
-    """str.format with plain fields; nothing that could reach into objects or ask for a huge width."""
-    import string
-
-    values = {str(index): value for index, value in enumerate(site.positional)}
-    values.update({entry.key: entry.value for entry in site.keywords})
-    shown = ""
-    used: list[Node] = [receiver]
-    automatic = 0
-    try:
-        for literal, name, spec, conversion in string.Formatter().parse(text):
-            shown += literal
-            if name is None:
-                continue
-            if not name:
-                name, automatic = str(automatic), automatic + 1
-            value = values.get(name)
-            if not isinstance(value, Scalar) or conversion or len(spec or "") > 6:
-                return Unknown(site.whole, "a part of the text is not known")
-            used.append(value)
-            shown += format(value.value, spec or "")
-            if len(shown) > 20_000:
-                return Unknown(site.whole, "too long")
-    except (ValueError, TypeError, OverflowError):
-        return Unknown(site.whole, "the template cannot be filled")
-    return derived(site.whole, shown, *used)

@@ -508,6 +508,19 @@ def perhaps(old: Node | None, value: Node) -> Node:
     return Unknown(value.span, reason, names_in(value))
 
 
+def join_names(ends: list[dict[str, Node]]) -> dict[str, Node]:
+    """What names hold after one of several pieces has run; a name that some of them leave unbound keeps its value."""
+    merged = ends[0]
+    for names in ends[1:]:
+        for name, value in names.items():
+            old = merged.get(name)
+            if old is None:
+                merged[name] = value
+            elif old is not value:
+                merged[name] = join(old, value)
+    return merged
+
+
 def truth(node: Node) -> bool | None:
     """Whether a value counts as true; None where that is not known."""
     if isinstance(node, Scalar):
