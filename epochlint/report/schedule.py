@@ -55,6 +55,8 @@ def plot(checked: Checked) -> list[str]:
     for row in range(_HEIGHT - 1, -1, -1):
         cells = (min(8, max(0, round((value * _HEIGHT - row) * 8))) for value in columns)
         lines.append("".join(_BLOCKS[cell] for cell in cells).rstrip())
+    while lines and not lines[0]:  # a run that never comes near its peak leaves the top empty
+        lines.pop(0)
     rate = fact("learning_rate")
     peak = f"peak {show(rate.value)}, " if rate.number is not None else ""
     best = max(columns)

@@ -126,7 +126,9 @@ class Budget:
         if bounds is not None:
             low, high = bounds
             formula = (
-                _pass_formula(records, effective) if high is not None and low.per_epoch == high.per_epoch else None
+                _pass_formula(records, effective, low.per_epoch)
+                if high is not None and low.per_epoch == high.per_epoch
+                else None
             )
             facts["steps_per_epoch"] = between(
                 low.per_epoch, high.per_epoch if high else None, basis=basis, formula=formula
@@ -306,11 +308,16 @@ def _total_formula(total: Known, records: Known, effective: Known, epochs: Known
         and effective.number
         and ceil(records.number * epochs.number / effective.number) == total.number
     ):
-        return "{} records x {} / {}", (records.value, epochs.number, effective.value)
+        sum_ = (records.value, epochs.number, effective.value)
+        whole = records.number * epochs.number % effective.number == 0
+        return "{} records x {} / {}" + ("" if whole else ", rounded up"), sum_
     return None
 
 
-def _pass_formula(records: Known, effective: Known) -> Formula | None:
-    if records.number is None or effective.number is None:
+def _pass_formula(records: Known, effective: Known, per_epoch: int) -> Formula | None:
+    """The division that gives a pass's steps, with the way in which it is rounded."""
+    if records.number is None or not effective.number:
         return None
-    return "{} records / {}", (records.value, effective.value)
+    exact = records.number / effective.number
+    rounded = "" if exact == per_epoch else ", rounded up" if per_epoch == ceil(exact) else ", rounded down"
+    return "{} records / {}" + rounded, (records.value, effective.value)

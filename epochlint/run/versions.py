@@ -22,11 +22,11 @@ def version_key(text: str) -> Key:
     match = _VERSION.match(text)
     if match is None:
         return ((), 0, 0)
-    release = [int(part) for part in match[1].split(".")]
+    release = [int(part[:9]) for part in match[1].split(".")]  # no release number is longer
     while release and release[-1] == 0:
         release.pop()
     stage = _STAGE[match[2].lower()] if match[2] else 0
-    return (tuple(release), stage, int(match[3] or 0) if match[2] else 0)
+    return (tuple(release), stage, int(match[3][:9] or 0) if match[2] else 0)
 
 
 class VersionRange:

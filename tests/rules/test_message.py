@@ -25,7 +25,7 @@ ODD = {"rows": 100, "per_device_batch": 2, "accumulation": 4}
         ("{total_steps}", {"rows": 100, "gpus": 1}, "39"),
         ("{total_steps:step}", {"rows": 100, "gpus": 1}, "39 steps"),
         ("{total_steps:step}{total_steps:sum}", {"rows": 100, "gpus": 1}, "39 steps (3 x 13)"),
-        ("{steps_per_epoch:sum}", {"rows": 100, "gpus": 1}, " (100 records / 8)"),
+        ("{steps_per_epoch:sum}", {"rows": 100, "gpus": 1}, " (100 records / 8, rounded up)"),
         ("{total_steps:step}", {"rows": 8, "epochs": 1, "gpus": 1}, "1 step"),
         ("{total_steps:step}{total_steps:sum}", {"rows": 100}, "at most 39 steps (on one GPU)"),
         ("{effective_batch:record}", {"rows": 100}, "at least 8 records (on one GPU)"),
