@@ -97,10 +97,10 @@ _MARKS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ),
 )
 
-# Losses of DPOConfig (trl 0.24, `trainer/dpo_config.py`).
+# Losses of DPOConfig in any version (trl 0.9.6 to 1.16, `trainer/dpo_config.py` and `dpo_trainer.py`).
 _DPO_LOSSES = frozenset({
-    "sigmoid", "hinge", "ipo", "exo_pair", "nca_pair", "robust", "bco_pair", "sppo_hard", "aot", "aot_pair",
-    "aot_unpaired", "apo_zero", "apo_down", "discopop", "sigmoid_norm",
+    "aot", "aot_pair", "aot_unpaired", "apo_down", "apo_zero", "bco_pair", "discopop", "exo_pair", "hinge",
+    "ipo", "nca_pair", "robust", "sigmoid", "sigmoid_norm", "sppo_hard", "kto_pair", "sft",
 })  # fmt: skip
 
 # Keys of scripts and launchers around the classes: of `TrlParser`, `accelerate launch`, and of open-r1's scripts.
@@ -522,6 +522,12 @@ class Trl:
             reason = f"packing_strategy {_word(strategy)} does not exist in this version of TRL"
             observe = self.hf.taker.observe
             observe("rejected", strategy.key_span, reason=reason, consumer="trl", package="trl", **bounds_)
+        loss = self.hf.setting("loss_type")
+        told = self.hf.reading.via == "call" or _command_class(self.hf.reading.command) is not None
+        odd = loss.by_hand and loss.value not in _DPO_LOSSES and str(loss.value).isidentifier()
+        if self.owner == "DPOConfig" and told and odd and loss.key_span is not None:
+            reason = f"{loss.value} is no loss_type of DPOConfig"
+            self.hf.taker.observe("rejected", loss.key_span, reason=reason, consumer="trl")
         first = self.table.versions[0]
         if self.owner is not None and self.trl.at_least(first) is False and version_key(first) > version_key(_OLDEST):
             reason = f"{self.owner} came with trl {first}"

@@ -20,21 +20,9 @@ from epochlint.trainers import trl
 from epochlint.trainers.trainer import Layer, Reading
 
 FILE = pathlib.Path(__file__).parent / "data" / "trl.json"
-DATA: dict[str, Any] = json.loads(FILE.read_text()) if FILE.exists() else {"cases": {}, "results": {}}
+DATA: dict[str, Any] = json.loads(FILE.read_text())
 CASES: dict[str, dict[str, Any]] = DATA["cases"]
 RUNS = [(version, case) for version, result in DATA["results"].items() for case in result["runs"]]
-
-# Errors that rest on the recorder's model, tokenizer or data, or on classes that a version does not have.
-NOT_OF_THE_ARGUMENTS = (
-    "LookupError",
-    "num_labels",
-    "model_kwargs",
-    "chat template",
-    "chat_template",
-    "num_samples",
-    "prompt",
-    "generation",
-)
 
 REFUSALS = {"rejected", "misspelt_key", "unknown_key", "renamed", "number_as_text", "too_few_generations"}
 
@@ -112,6 +100,8 @@ def test_run(version: str, name: str) -> None:
             assert real["total"] <= total.high
         else:
             assert total.unknown
+    elif case["kind"] in ("grpo", "rloo"):
+        assert total.number == real["steps"]  # the schedule can be longer, where rounds are dropped
     elif all_fit(case):
         assert total.number == real["total"]
         assert budget(run).fact("warmup_steps").number == real["warmup"]
@@ -134,12 +124,9 @@ def check_error(real: dict[str, str], run: Run, version: str, name: str) -> None
             return
     if facts.fact("total_steps").number == 0 or not all_fit(CASES[name]):
         return
-    if any(part in text for part in NOT_OF_THE_ARGUMENTS):
-        pytest.skip(text)
     raise AssertionError(f"not foreseen: {text}")
 
 
-def test_the_recording_is_there() -> None:
-    if not FILE.exists():
-        pytest.skip("not recorded yet")
-    assert len(RUNS) > 100
+def test_every_version_is_there() -> None:
+    assert {version for version, _ in RUNS} >= {"0.16.0", "0.24.0", "1.16.0"}
+    assert len(RUNS) > 250

@@ -235,6 +235,18 @@ class TestGenerations:
         assert len(said(run, "rejected")) == 1
 
 
+class TestDpo:
+    def test_a_loss_that_does_not_exist(self) -> None:
+        assert len(said(call("loss_type='sigmod'", "DPOConfig"), "rejected")) == 1
+
+    @pytest.mark.parametrize("loss", ["sigmoid", "ipo", "kto_pair", "sigmoid_norm"])
+    def test_losses_of_any_version(self, loss: str) -> None:
+        assert said(call(f"loss_type='{loss}'", "DPOConfig"), "rejected") == []
+
+    def test_a_class_that_the_version_does_not_have(self) -> None:
+        assert len(said(call("", "GRPOConfig", trl="==0.12.2"), "rejected")) == 1
+
+
 class TestKto:
     def test_one_row_has_no_divergence(self) -> None:
         assert len(said(call("per_device_train_batch_size=1", "KTOConfig"), "too_few_generations")) == 1

@@ -37,6 +37,7 @@ def check_values(taker: HfTaker, consumer: Consumer, narrowed: VersionRange) -> 
     _whole_numbers(taker)
     _schedule(taker, consumer)
     _accumulation(taker)
+    _loader_workers(taker)
     best_model(run)
     warmups(taker, narrowed)
     dead_cadences(taker)
@@ -111,6 +112,11 @@ def _whole_numbers(taker: HfTaker) -> None:
     value = limit.number
     if limit.by_hand and value is not None and limit.key_span is not None and value != int(value):
         refuse(taker, limit.key_span, f"max_steps must be a whole number, not {value:g}")
+    batch = taker.reading.entry("per_device_train_batch_size")
+    if batch is not None and not taker.is_flag(batch[0]):
+        node = batch[0].value
+        if isinstance(node, Scalar) and isinstance(node.value, float) and not taker.loader.converts_text:
+            refuse(taker, batch[0].key_span, f"per_device_train_batch_size must be a whole number, not {node.raw}")
     for name in ("eval", "save", "logging"):
         interval, strategy = settings.get(f"{name}_steps", UNKNOWN), settings.get(f"{name}_strategy", UNKNOWN)
         step = interval.number
@@ -157,6 +163,17 @@ def _schedule(taker: HfTaker, consumer: Consumer) -> None:
             settings["min_rate"] = Known(end, scheduler.origin if entry is not None else "default", key_span=place)
 
 
+def _loader_workers(taker: HfTaker) -> None:
+    """Prefetching needs workers of the data loader, of which there are none by default."""
+    prefetch, workers = taker.reading.entry("dataloader_prefetch_factor"), taker.reading.entry("dataloader_num_workers")
+    if prefetch is None or number(prefetch[0].value) is None:
+        return
+    count = number(workers[0].value) if workers is not None else None
+    if count == 0 or (workers is None and not taker.reading.open_ended):
+        reason = "dataloader_prefetch_factor needs dataloader_num_workers above 0"
+        refuse(taker, prefetch[0].key_span, reason)
+
+
 def _schedule_arguments(taker: HfTaker, name: str, inner: Mapping | None, place: Span) -> None:
     """Arguments without which a schedule cannot be built; `inner` is `lr_scheduler_kwargs`."""
     if inner is not None and inner.open_ended:
@@ -189,7 +206,12 @@ def _accumulation(taker: HfTaker) -> None:
 def best_model(run: Run) -> None:
     """A best model that cannot be chosen: strategies differ, or the save cadence is no multiple of evaluation's."""
     settings = run.settings
-    if settings.get("load_best", UNKNOWN).value is not True:
+    best = settings.get("load_best", UNKNOWN)
+    if best.value is not True:
+        saving, metric = settings.get("save_strategy", UNKNOWN), settings.get("metric_for_best", UNKNOWN)
+        if saving.by_hand and saving.value == "best" and best.exact and metric.exact and metric.value is None:
+            reason = "save_strategy best needs metric_for_best_model"
+            _observe(run, "rejected", run.where("save_strategy"), None, reason=reason, consumer=_TRAINER)
         return
     evaluation, saving = settings.get("eval_strategy", UNKNOWN), settings.get("save_strategy", UNKNOWN)
     if not evaluation.exact or not saving.exact or saving.value == "best":
@@ -270,12 +292,13 @@ def _ratio(taker: HfTaker, ratio: Known) -> None:
     if value is None or place is None:
         return
     unit: dict[str, Any] = {"value": value, "key": "warmup_ratio", "package": _TRAINER}
-    if value > 1 or value < 0:
-        reads = f"{int(value)} steps" if value > 1 else "nothing"
+    if value < 0:
+        taker.observe("warmup_unit", place, **unit, reads_as="a share of the run", outcome="rejected")
+    elif value > 1:
         taker.observe("warmup_unit", place, **unit, reads_as="a share of the run", outcome="rejected", until="5.0")
-        if value > 1:
-            outcome = "one step" if int(value) == 1 else "steps"
-            taker.observe("warmup_unit", place, **unit, reads_as=reads, outcome=outcome, since="5.0", until="5.15")
+        outcome = "one step" if int(value) == 1 else "steps"
+        reads = f"{int(value)} steps"
+        taker.observe("warmup_unit", place, **unit, reads_as=reads, outcome=outcome, since="5.0", until="5.15")
     elif value == 1:
         taker.observe("warmup_unit", place, **unit, reads_as="1 step", outcome="one step", since="5.0", until="5.15")
 
@@ -345,6 +368,11 @@ def early_stopping(run: Run) -> None:
         reason = "early stopping needs metric_for_best_model (or load_best_model_at_end)"
     if reason is not None:
         _observe(run, "rejected", patience.key_span, None, reason=reason, consumer=_TRAINER)
+    elif best.exact and best.value is False:
+        # From 4.49 on this is a warning in the log only (`trainer_callback.py`).
+        bound = {"package": _TRAINER, "until": "4.49"}
+        reason = "early stopping needs load_best_model_at_end"
+        _observe(run, "rejected", patience.key_span, None, reason=reason, consumer=_TRAINER, **bound)
 
 
 # What every evaluation produces by itself (`trainer.py`, `evaluate` and `evaluation_loop`).

@@ -36,6 +36,8 @@ def test_nothing_to_say() -> None:
         ('"lr_scheduler_type": "reduce_lr_on_plateau"', "evaluation strategy"),
         ('"lr_scheduler_type": "cosine_with_min_lr"', "min_lr"),
         ('"lr_scheduler_type": "warmup_stable_decay"', "num_decay_steps"),
+        ('"dataloader_prefetch_factor": 2', "dataloader_num_workers"),
+        ('"save_strategy": "best"', "metric_for_best_model"),
         (
             (
                 '"gradient_accumulation_steps": 2,'
@@ -62,6 +64,8 @@ def test_refused(text: str, part: str) -> None:
         '"lr_scheduler_type": "reduce_lr_on_plateau", "eval_strategy": "epoch"',
         '"save_steps": 10.0, "logging_steps": 1',
         '"max_steps": -1',
+        '"dataloader_prefetch_factor": 2, "dataloader_num_workers": 4',
+        '"save_strategy": "best", "metric_for_best_model": "loss", "eval_strategy": "epoch"',
         '"lr_scheduler_kwargs": null',
     ],
 )
@@ -77,6 +81,13 @@ def test_words_are_those_of_the_possible_versions() -> None:
 
 def test_a_program_that_cannot_be_seen_may_add_arguments() -> None:
     assert reasons(read('"lr_scheduler_type": "cosine_with_min_lr"', via="")) == []
+
+
+def test_a_batch_with_a_point() -> None:
+    run = hf_args.read(
+        of_document(json('{"per_device_train_batch_size": 8.0, "output_dir": "out"}'), via="parse_json_file")
+    )
+    assert reasons(run) == ["per_device_train_batch_size must be a whole number, not 8.0"]
 
 
 class TestBestModel:
