@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _BIGGEST_LINE = 8 << 20
 """Characters of a line of a table, and of one CSV field (a quote that is never closed would swallow the file)."""
 
-_END = "\x00end of the file\x00"
+_END = "\x01end of the file\x01"
 
 
 class TextLines:
