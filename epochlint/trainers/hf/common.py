@@ -6,7 +6,7 @@ section passes the section's path.
 
 from __future__ import annotations
 
-from epochlint.documents.document import Mapping, Scalar, Sequence
+from epochlint.documents.document import Mapping, Scalar
 from epochlint.documents.scalars import boolean, number
 from epochlint.run.known import DEFAULT, UNKNOWN, Known, between, unknown
 from epochlint.trainers.settings import MISSING
@@ -15,7 +15,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping as AnyMapping
 
-    from epochlint.documents.document import Entry, Node
+    from epochlint.documents.document import Entry
     from epochlint.trainers.settings import Taker
 
 DEFAULTS: dict[str, object] = {
@@ -37,7 +37,6 @@ DEFAULTS: dict[str, object] = {
     "logging_steps": 500,
     "save_total_limit": None,
     "metric_for_best": None,
-    "seed": 42,
 }
 """Defaults of TrainingArguments that are the same from 4.36.2 to 5.24.0 (`training_args.py`)."""
 
@@ -191,13 +190,6 @@ def take_auto_batch(taker: Taker, prefix: tuple[str, ...] = ()) -> None:
         if batch.number is not None:
             upto = between(1, batch.number, batch.origin, key_span=batch.key_span, span=batch.span)
             taker.derive("per_device_batch", upto)
-
-
-def items(node: Node | None) -> list[Node]:
-    """The items of a list, or the one thing that stands for a list."""
-    if isinstance(node, Sequence):
-        return node.items
-    return [] if node is None else [node]
 
 
 def written(entry: Entry | None) -> bool:

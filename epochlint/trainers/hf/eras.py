@@ -9,7 +9,7 @@ from __future__ import annotations
 from epochlint.run.counting import Counting
 from epochlint.run.known import UNKNOWN
 from epochlint.run.run import Era
-from epochlint.run.versions import ANY, VersionRange, version_key
+from epochlint.run.versions import ANY, VersionRange
 from epochlint.trainers.hf import counting as hf
 
 TYPE_CHECKING = False
@@ -176,8 +176,3 @@ def _warmth(segment: Segment, settings: Mapping[str, Known]) -> object:
 
 def _get(settings: Mapping[str, Known], name: str) -> Known:
     return settings.get(name, UNKNOWN)
-
-
-def oldest_of(range_: VersionRange) -> str:
-    """The oldest version that is considered within a range."""
-    return range_.low if range_.low is not None and version_key(range_.low) > version_key(OLDEST) else OLDEST
