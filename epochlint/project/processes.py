@@ -26,6 +26,8 @@ _VISIBLE = (
     "ASCEND_VISIBLE_DEVICES",
     "NVIDIA_VISIBLE_DEVICES",
 )
+# Trainers whose one Python process hands the work to Ray.
+_ON_RAY = ("verl.", "recipe.", "openrlhf.cli.train_ppo_ray")
 _DEVICE = re.compile(r"(?:\d+|GPU-[\w-]+|MIG-[\w/-]+)\Z")
 
 
@@ -330,6 +332,11 @@ class _Counter:
     def python(self) -> None:
         """Python itself: one process, or as many as `srun` and `mpirun` start."""
         start = self.start
+        if start.program[1].startswith(_ON_RAY) or any(
+            e.key.endswith("n_gpus_per_node") for e in start.arguments.entries
+        ):
+            start.processes = Count(reason="Ray starts its workers")
+            return
         tasks = self.tasks()
         if tasks is not None and tasks.value != 1:
             start.processes = tasks
@@ -451,6 +458,8 @@ class _Counter:
         visible = self._visible_count()
         shown = visible.value * nodes if visible is not None and visible.value else None
         differs = shown is not None and shown != total.value
+        if start.launcher in ("swift", "megatron") and shown is not None and shown > total.value:
+            differs = False  # a process may lay its model over several devices
         if visible is not None and visible.span is not None and visible.span is not total.span and differs:
             found.append((visible.label, shown or 0, visible.span))
         reserved = self.reserved()

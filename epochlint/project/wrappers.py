@@ -30,7 +30,7 @@ LAUNCHERS = frozenset(
     {"accelerate", "accelerate-launch", "torchrun", "deepspeed", "horovodrun", "composer", "colossalai", "mlx.launch",
      "fabric", "lightning", "oumi", "tune", "llamafactory-cli", "lmf", "axolotl", "swift", "megatron", "trl", "litgpt",
      "ilab", "autotrain", "unsloth", "xtuner", "ludwig", "automodel", "openai", "aws", "az", "gcloud", "together",
-     "firectl", "curl", "ray"}
+     "firectl", "curl"}
 )  # fmt: skip
 
 
@@ -486,7 +486,7 @@ def _behind_dashes(found: Wrapped) -> bool:
         word = words[at]
         if isinstance(word, Scalar) and word.raw == "--" and is_program(words[at + 1]):
             flags = parse(words[1:at])
-            found.elsewhere = any(key in flags for key in _NODE_FLAGS)
+            found.elsewhere = base_name(words[0]) == "ray" or any(key in flags for key in _NODE_FLAGS)
             found.words = words[at + 1 :]
             return True
     return False
