@@ -100,8 +100,11 @@ def _invalid(source: DataSource, path: str, lookup: Lookup) -> list[Observation]
     counted = count(path)
     if counted is not None and counted.format == "jsonl":
         found += [(problem.line, "data_invalid", problem.reason) for problem in counted.problems[:_MOST_INVALID]]
+    broken = {line for line, _, _ in found}
     for row in iterate(path) if source.check is not None else ():
         assert source.check is not None
+        if row.line in broken:
+            continue  # one word about a line is enough
         judged = source.check(row.value)
         if judged is not None:
             name, reason = judged
