@@ -125,7 +125,13 @@ def _batch(taker: Taker) -> None:
     ):
         taker.observe("batch_size_unused", stated.key_span, written=stated.value, used=per_device.value)
     taker.number("epochs", "num_epochs", default=1.0)
+    limit = taker.reading.node("max_steps")
+    if isinstance(limit, Scalar) and (number(limit) or 0) < 0:
+        taker.derive("trainer_counts", Known(True, DERIVED))  # handed on, and the Trainer counts by epochs
     taker.whole("max_steps", "max_steps", off=(0, -1))
+    taker.flag("ddp", "ddp", default=None)
+    taker.whole("shards", "dataset_shard_num")
+    taker.whole("shard", "dataset_shard_idx", default=0)
     taker.flag("drop_last", "dataloader_drop_last")
     taker.whole("gpus", "ray_num_workers") if taker.reading.entry("use_ray") else None
     sizes = [

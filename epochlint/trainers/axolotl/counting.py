@@ -122,6 +122,10 @@ def _batch(get: Get, workers: int | None) -> Batch:
 def _split(rows: Known, get: Get) -> Known:
     """Rows after `val_set_size`: a number of rows above 1, else a share (`datasets`, `train_test_split`: the test part
     is rounded up)."""
+    shards = get("shards").number
+    if shards:
+        index = int(get("shard").number or 0)
+        rows = after(rows, lambda n: int(n // shards + (index < n % shards)), f"{{0}} / {shards:g} shards")
     split = get("validation_split")
     if split.unknown:
         return Known(exact=False, low=0, high=rows.high, basis=rows.basis)
@@ -144,15 +148,16 @@ def _steps(low: str, preference: bool, transformers: VersionRange) -> Callable[[
 
     def steps(shape: Shape) -> Steps:
         stated = shape.get("stated_batch").number
-        batch = int(stated * shape.workers) if stated else shape.effective
+        workers = 1 if shape.get("ddp").value is False else shape.workers
+        batch = int(stated * workers) if stated else shape.effective * workers // shape.workers
         total = max(0, ceil(shape.records * shape.epochs / batch))
         per_epoch = -(-shape.records // shape.effective)
-        if by_trainer:
+        if by_trainer or shape.get("trainer_counts").value is True:
+            # The warmup is still taken of Axolotl's own count.
             counted = trainer_counts(shape)
-            per_epoch, natural = counted.per_epoch, counted.natural
             if shape.limit is None:
-                return Steps(per_epoch, natural, natural)
-            return Steps(per_epoch, natural, min(total, shape.limit) if low == "0.4" else shape.limit)
+                return Steps(counted.per_epoch, total, counted.natural)
+            return Steps(counted.per_epoch, total, min(total, shape.limit) if low == "0.4" else shape.limit)
         return Steps(per_epoch, total, shape.limit or total)
 
     return steps
@@ -177,6 +182,8 @@ def _warmup(zero_is_unset: bool, preference: bool) -> Callable[[Get], Warmup | N
         steps, ratio = get("warmup_steps"), get("warmup_ratio")
         if steps.unknown or ratio.unknown:
             return None
+        if get("trainer_counts").value is True and not steps.number:
+            return fixed(0, "")  # a share of max_steps: -1
         if steps.number is not None and not (zero_is_unset and steps.number == 0):
             return fixed(_not_one(int(steps.number)))
         if ratio.number is not None and not (zero_is_unset and ratio.number == 0):

@@ -17,6 +17,10 @@ if TYPE_CHECKING:
 
     from epochlint.trainers.settings import Taker
 
+_WHOLE = (
+    "micro_batch_size", "gradient_accumulation_steps", "batch_size", "max_steps", "evals_per_epoch", "saves_per_epoch",
+    "sequence_len", "save_total_limit", "lora_r", "lora_alpha",
+)  # fmt: skip
 _PREFERENCE = ("dpo", "ipo", "orpo", "kto", "simpo", "gdpo")
 
 
@@ -84,6 +88,14 @@ class _Checks:
     def _batches(self) -> Iterator[tuple[str, str]]:
         if self.given("batch_size") and self.given("gradient_accumulation_steps"):
             yield "batch_size", "batch_size and gradient_accumulation_steps are both set; only one may be"
+        elif self.given("batch_size") and not self.given("micro_batch_size") and not self.reading.open_ended:
+            yield "batch_size", "batch_size needs micro_batch_size beside it"
+        for key in _WHOLE:
+            value = self.number(key)
+            if value is not None and value != int(value):
+                yield key, f"{key} must be a whole number, not {value:g}"
+        if is_null(self.reading.node("num_epochs")):
+            yield "num_epochs", "num_epochs is there without a value; leave it out for the default"
 
     def _cadence(self) -> Iterator[tuple[str, str]]:
         evaluation = self.word("eval_strategy") or self.word("evaluation_strategy")
@@ -130,6 +142,10 @@ class _Checks:
             yield "early_stopping_patience", "early_stopping_patience needs save_steps to be a multiple of eval_steps"
 
     def _data(self) -> Iterator[tuple[str, str]]:
+        if is_null(self.reading.node("val_set_size")) and self.word("rl") is None:
+            yield "val_set_size", "val_set_size is there without a value, and a comparison with it fails; write 0"
+        elif self.number("val_set_size") == 1:
+            yield "val_set_size", "val_set_size 1 is neither a share below 1 nor a number of rows above it"
         if isinstance(self.reading.node("test_datasets"), Sequence) and self.number("val_set_size"):
             yield "val_set_size", "test_datasets and val_set_size are both set"
         pretraining = self.given("pretraining_dataset")
