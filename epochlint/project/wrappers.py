@@ -267,7 +267,7 @@ def _take_off(found: Wrapped) -> bool:
     elif is_python(name) and _module_wrapper(found):
         pass
     else:
-        return name not in LAUNCHERS and _behind_dashes(found)
+        return name not in LAUNCHERS and (_behind_dashes(found) or _behind_stranger(found, name))
     found.layers.append(name)
     return True
 
@@ -492,6 +492,26 @@ def _behind_dashes(found: Wrapped) -> bool:
     return False
 
 
+def _behind_stranger(found: Wrapped, name: str) -> bool:
+    """`gpurun -p big python3 train.py`: a program that nobody here knows starts another, in its own way."""
+    if name in _STARTING_NOTHING or name.endswith((".sh", ".py")) or "=" in name:
+        return False
+    for at in range(1, min(len(found.words) - 1, 10)):
+        if is_python(base_name(found.words[at])) or base_name(found.words[at]) in (
+            "torchrun",
+            "accelerate",
+            "deepspeed",
+        ):
+            found.words = found.words[at:]
+            found.elsewhere = True
+            return True
+    return False
+
+
+_STARTING_NOTHING = frozenset(
+    {"bash", "sh", "zsh", "pip", "pip3", "git", "npm", "make", "apt", "apt-get", "yum", "dnf", "brew", "pkg", "kill"}
+    | {"pkill", "killall", "alias", "ninja", "cmake", "kubectl", "helm", "systemctl", "sbatch", "qsub", "bsub"}
+)
 _NODE_FLAGS = frozenset(
     {"num_nodes", "nodes", "nnodes", "replicas", "num_machines", "workers", "instance_count", "num_workers", "N"}
 )

@@ -152,6 +152,13 @@ def test_an_unknown_positional_word() -> None:
     assert not mapping.open_ended
 
 
+def test_placeholders_are_values() -> None:
+    mapping = flags("--hosts <first> <second> --lr 1")
+    assert isinstance(mapping.get("hosts"), Sequence)
+    assert shown(mapping.entries[1].value) == "1"
+    assert not mapping.open_ended
+
+
 def test_half_known_values() -> None:
     mapping = flags("--out=run-$X a.b=c$Y")
     out, dotted = mapping.get("out"), mapping.get("a.b")

@@ -224,7 +224,7 @@ class Expander:
         placeholder = PLACEHOLDER.match(text.text, at, end)
         if placeholder:
             reason = f"{placeholder[0]} is a placeholder"
-            found.append(Piece(None, text.place(at, placeholder.end()), reason=reason))
+            found.append(Piece(None, text.place(at, placeholder.end()), reason=reason, quoted=True))
             return placeholder.end()
         if text.text.startswith("(", at + 1) and at + 1 < end:
             stop = pass_paren(text.text, at + 2, end, 0)

@@ -358,6 +358,8 @@ class Running(Judging):
         """A program that is run: kept, unless it can start no training."""
         first = fields[0].text
         base = first.rpartition("/")[2] if first is not None else ""
+        if base == "command" and len(fields) > 1 and (fields[1].text or "").startswith("-"):
+            return  # it only asks where a program is
         if base in _NEVER or (fields[0].pieces and (fields[0].pieces[0].text or "").startswith("-")):
             return
         if self._nests(text, node, fields, places):
