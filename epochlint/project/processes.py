@@ -26,6 +26,7 @@ _VISIBLE = (
     "ASCEND_VISIBLE_DEVICES",
     "NVIDIA_VISIBLE_DEVICES",
 )
+_GENERATING = re.compile(r"grpo|rloo|ppo|vllm|sglang|online|rollout|gkd", re.IGNORECASE)
 # Trainers whose one Python process hands the work to Ray.
 _ON_RAY = ("verl.", "recipe.", "openrlhf.cli.train_ppo_ray")
 _DEVICE = re.compile(r"(?:\d+|GPU-[\w-]+|MIG-[\w/-]+)\Z")
@@ -465,11 +466,16 @@ class _Counter:
         reserved = self.reserved()
         if reserved is not None and reserved.value and reserved.span is not None and reserved.span is not total.span:
             given = reserved.value * nodes
-            narrowed = shown == total.value and given > total.value  # the others are left out on purpose
+            # The others are left out on purpose: by their numbers, or for a server that generates.
+            narrowed = given > total.value and (shown == total.value or self._generates())
             if given != total.value and not narrowed:
                 found.append((reserved.label, given, reserved.span))
         if found:
             start.disagreements = [*found, (total.label or start.launcher, total.value, total.key_span or total.span)]
+
+    def _generates(self) -> bool:
+        """Whether the run may leave GPUs to a server that writes its completions."""
+        return _GENERATING.search(self.start.command.text) is not None
 
     def _visible_count(self) -> Count | None:
         for name in _VISIBLE:
