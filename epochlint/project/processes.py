@@ -257,8 +257,6 @@ class _Counter:
             start.processes = self._all_visible("accelerate starts one process for each visible GPU")
         if machines is not None:
             start.nodes = _whole(machines, "--num_machines")
-        elif start.processes.value is not None:
-            start.nodes = Count(1)
         total, nodes = start.processes.value, start.nodes.value
         if total is not None and nodes and total % nodes == 0:
             start.per_node = Count(total // nodes, span=start.processes.span)
@@ -467,7 +465,8 @@ class _Counter:
         if reserved is not None and reserved.value and reserved.span is not None and reserved.span is not total.span:
             given = reserved.value * nodes
             # The others are left out on purpose: by their numbers, or for a server that generates.
-            narrowed = given > total.value and (shown == total.value or self._generates())
+            by_choice = shown == total.value or self._generates() or start.launcher == "python"
+            narrowed = given > total.value and by_choice
             if given != total.value and not narrowed:
                 found.append((reserved.label, given, reserved.span))
         if found:

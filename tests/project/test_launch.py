@@ -535,6 +535,9 @@ def test_a_launch_that_says_nothing_about_devices(text: str) -> None:
         ("#SBATCH -N 1 --gres=gpu:8\nCUDA_VISIBLE_DEVICES=0,1 torchrun --nproc_per_node=2 a.py", []),
         ("#SBATCH -N 1 --gres=gpu:8\npython a.py", []),
         ("#SBATCH -N 1 --gres=gpu:8\naccelerate launch --num_processes 7 grpo.py", []),
+        ("#SBATCH -N 2 --gres=gpu:8\nsrun accelerate launch --config_file a.yaml --num_processes 16 a.py", []),
+        ("#SBATCH -N 1 -n 2 --gres=gpu:4\nsrun python a.py", []),
+        ("#SBATCH -N 1 -n 8 --gres=gpu:4\nsrun python a.py", [("--gres", 4), ("--ntasks", 8)]),
         (
             "#SBATCH -N 1 --gres=gpu:4\naccelerate launch --num_processes 7 grpo.py",
             [("--gres", 4), ("--num_processes", 7)],
