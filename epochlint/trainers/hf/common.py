@@ -117,6 +117,7 @@ def take_common(
     take_accelerator(taker, prefix)
     take_parallel(taker, prefix)
     take_auto_batch(taker, prefix)
+    take_half_precision(taker, prefix)
     taker.word("resume", *_at(prefix, "resume_from_checkpoint"))
 
 
@@ -190,6 +191,16 @@ def take_auto_batch(taker: Taker, prefix: tuple[str, ...] = ()) -> None:
         if batch.number is not None:
             upto = between(1, batch.number, batch.origin, key_span=batch.key_span, span=batch.span)
             taker.derive("per_device_batch", upto)
+
+
+def take_half_precision(taker: Taker, prefix: tuple[str, ...] = ()) -> None:
+    """Which of the two 16-bit formats is switched on, where one is."""
+    for word in ("fp16", "bf16"):
+        found = taker.entry(_at(prefix, word))
+        if found is not None and isinstance(found[0].value, Scalar) and boolean(found[0].value):
+            entry, origin = found
+            taker.run.settings["half_precision"] = Known(word, origin, key_span=entry.key_span, span=entry.value.span)
+            return
 
 
 def written(entry: Entry | None) -> bool:
