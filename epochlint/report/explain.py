@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from epochlint.report.places import printable
 from epochlint.report.schedule import plot
 from epochlint.run.known import (
     ASSUMED,
@@ -132,7 +133,7 @@ def _run(checked: Checked) -> str:
             by_need.setdefault(", ".join(sorted(needs)) or "more than is known", []).append(code)
         lines.append("  Rules that could not be evaluated")
         lines.extend(f"    without {need}: {' '.join(sorted(codes))}" for need, codes in sorted(by_need.items()))
-    return "\n".join(lines)
+    return "\n".join(map(printable, lines))
 
 
 def _headline(run: Run, kinds: list[Known]) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from epochlint.report.places import labelled, region
+from epochlint.report.places import labelled, printable, region
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,8 +16,8 @@ def check_concise(report: Report) -> str:
     lines = []
     for finding in report.findings:
         place = finding.span.place
-        message = labelled(finding.message, finding.span)
-        lines.append(f"{finding.path}:{place.line}:{place.column}: {finding.level} {finding.code} {message}")
+        message = printable(labelled(finding.message, finding.span))
+        lines.append(f"{printable(finding.path)}:{place.line}:{place.column}: {finding.level} {finding.code} {message}")
     return "\n".join(lines)
 
 

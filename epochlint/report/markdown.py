@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from epochlint.report.places import URL, labelled
+from epochlint.report.places import URL, labelled, printable
 from epochlint.report.text import plural
 
 TYPE_CHECKING = False
@@ -27,7 +27,7 @@ def check_markdown(report: Report) -> str:
         ]
         lines += [f"{', '.join(counts)}: {runs}.", "", "| | rule | place | |", "|---|---|---|---|"]
         for finding in report.findings[:_MOST]:
-            place = f"`{finding.path}:{finding.span.place.line}`"
+            place = _code(f"{finding.path}:{finding.span.place.line}")
             message = _cell(labelled(finding.message, finding.span))
             lines.append(f"| {_MARKS[finding.level]} | [{finding.code}]({URL}{finding.code}) | {place} | {message} |")
         if len(report.findings) > _MOST:
@@ -51,9 +51,15 @@ def _budgets(report: Report) -> list[str]:
     lines.append("|---" * (len(names) + 1) + "|")
     for checked in report.runs[:_MOST]:
         cells = [_cell(value_text(checked, name, checked.scenarios.fact(name))) for name in names]
-        lines.append(f"| `{checked.run.path}:{checked.run.span.place.line}` | {' | '.join(cells)} |")
+        place = _code(f"{checked.run.path}:{checked.run.span.place.line}")
+        lines.append(f"| {place} | {' | '.join(cells)} |")
     return [*lines, "", "</details>"]
 
 
+def _code(text: str) -> str:
+    """Code in a table's cell. A bar ends the cell even there, a backtick the code."""
+    return "`" + printable(text).replace("`", "'").replace("|", "\\|") + "`"
+
+
 def _cell(text: str) -> str:
-    return text.replace("\\", "\\\\").replace("|", "\\|").replace("\n", " ").replace("<", "&lt;")
+    return printable(text).replace("\\", "\\\\").replace("|", "\\|").replace("<", "&lt;")

@@ -29,6 +29,14 @@ def labelled(message: str, span: Span) -> str:
     return f"{message} ({label})" if label and label not in message else message
 
 
+def printable(text: str) -> str:
+    """A text for one line of a terminal: values and names of strangers' files must not break or colour it."""
+    if text.isprintable():
+        return text
+    text = " ".join(text.splitlines()) if "\n" in text or "\r" in text else text
+    return "".join(one if one.isprintable() else "\N{REPLACEMENT CHARACTER}" for one in text.replace("\t", " "))
+
+
 def as_dict(finding: Finding) -> dict[str, object]:
     """A finding in the form of the JSON output."""
     fix = finding.fix

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from epochlint.findings.finding import ERROR, NOTE, WARNING
-from epochlint.report.places import labelled
+from epochlint.report.places import labelled, printable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,10 +27,10 @@ def check_text(report: Report, *, notes: bool = False, colour: bool = False) -> 
 def _finding(finding: Finding, colour: bool) -> str:
     place = finding.span.place
     head, bold, dim, reset = (_COLOURS[finding.level], _BOLD, _DIM, _RESET) if colour else ("", "", "", "")
-    message = labelled(finding.message, finding.span)
+    message = printable(labelled(finding.message, finding.span))
     lines = [
         (
-            f"{bold}{finding.path}:{place.line}:{place.column}{reset}: {head}{finding.level}{reset} "
+            f"{bold}{printable(finding.path)}:{place.line}:{place.column}{reset}: {head}{finding.level}{reset} "
             f"{finding.code} {dim}{finding.name}{reset}"
         ),
         f"  {message}",
@@ -38,10 +38,14 @@ def _finding(finding: Finding, colour: bool) -> str:
     ]
     for word, span in finding.related:
         where = span.place
-        lines.append(f"  {dim}{span.in_file().source.path}:{where.line}:{where.column}{reset}: {word}")
+        lines.append(
+            f"  {dim}{printable(span.in_file().source.path)}:{where.line}:{where.column}{reset}: {printable(word)}"
+        )
         lines.extend(_frame(span, "", dim, reset))
     if finding.fix is not None:
-        lines.append(f"  {dim}fix{'' if finding.fix.safe else ' (changes the run)'}:{reset} {finding.fix.title}")
+        lines.append(
+            f"  {dim}fix{'' if finding.fix.safe else ' (changes the run)'}:{reset} {printable(finding.fix.title)}"
+        )
     return "\n".join(lines) + "\n"
 
 
@@ -53,9 +57,8 @@ def _frame(span: Span, word: str, colour: str, reset: str) -> list[str]:
     first = start.column - 1
     last = end.column - 1 if end.line == start.line else len(text)
     cut = max(0, first - _WIDTH // 2) if len(text) > _WIDTH else 0
-    text = text[cut : cut + _WIDTH].replace("\t", " ")
+    text = printable(text[cut : cut + _WIDTH])
     first, last = first - cut, min(last - cut, len(text))
-    text = "".join(character if character.isprintable() else "\N{REPLACEMENT CHARACTER}" for character in text)
     number = str(start.line)
     margin = " " * (len(number) + 1)
     mark = "^" * max(1, last - first)
