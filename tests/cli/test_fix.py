@@ -43,7 +43,7 @@ def test_bytes_are_kept(project: Path, run: Run, mark: bytes, encoding: str, end
 
 def test_the_diff_is_a_patch(project: Path, run: Run) -> None:
     path = project / "a.yaml"
-    lines = ["max_steps: 500", "warmup_steps: 100", "lr_scheduler_type: constant"]
+    lines = ["per_device_train_batch_size: 8", "max_steps: 500", "warmup_steps: 100", "lr_scheduler_type: constant"]
     path.write_bytes("\r\n".join(lines).encode())
     patch = run("check", "--diff", "--unsafe-fixes", "a.yaml").out
     assert "\\ No newline at end of file" in patch
