@@ -300,9 +300,11 @@ def load() -> types.SimpleNamespace:
     """Import the real modules, whatever they are called in this version, and put our stand-ins into them."""
     import importlib
 
+    import accelerate
     import datasets
     import transformers
 
+    accelerate.PartialState(cpu=True)  # 0.10 logs through accelerate before it has a state
     try:  # needs an image library that this version asks for at import time
         from transformers.models.smolvlm import SmolVLMProcessor  # noqa: F401
     except ImportError:
