@@ -13,6 +13,7 @@ import re
 
 from epochlint.documents.document import Entry, Mapping, Node, Scalar, Sequence, Unresolved, walk
 from epochlint.documents.embedded import block
+from epochlint.documents.scalars import plain_count
 from epochlint.documents.shell.document import Command
 from epochlint.source import Excerpt, Span
 
@@ -250,7 +251,7 @@ def of_container(
         settings.append(Entry("gpus_per_node", gpus.key_span, gpus.value))
     environment: list[Entry] = []
     if operator:
-        processes = per_node if per_node is not None and _raw(per_node.value).isdigit() else gpus
+        processes = per_node if per_node is not None and plain_count(_raw(per_node.value)) else gpus
         if processes is not None:
             environment.append(Entry("PET_NPROC_PER_NODE", processes.key_span, processes.value))
         if nodes is not None:
@@ -283,7 +284,7 @@ def _replicas(kind: str, spec: Mapping) -> tuple[Entry | None, Entry | None]:
                 continue
             count = entry.value.entry("replicas") if isinstance(entry.value, Mapping) else None
             raw = _raw(count.value) if count is not None else "1"
-            if not raw.isdigit():
+            if not plain_count(raw):
                 return (count, per_node) if count is not None else (None, per_node)
             total += int(raw)
             place = count if count is not None and (place is None or int(raw) > 1) else place
@@ -401,7 +402,7 @@ def _compose(compose: Mapping) -> Iterator[Command]:
         for device in _items(devices.get("devices") if devices is not None else None):
             count = device.entry("count") if isinstance(device, Mapping) else None
             ids = device.entry("device_ids") if isinstance(device, Mapping) else None
-            if count is not None and _raw(count.value).isdigit():
+            if count is not None and plain_count(_raw(count.value)):
                 settings.append(Entry("gpus_per_node", count.key_span, count.value))
             elif ids is not None and _items(ids.value):
                 number = len(_items(ids.value))
@@ -437,7 +438,7 @@ def _skypilot(task: Mapping) -> Iterator[Command]:
         if isinstance(accelerators.value, Mapping) and len(accelerators.value.entries) == 1:
             raw = ":" + _raw(accelerators.value.entries[0].value)
         number = raw.rpartition(":")[2] if ":" in raw else "1"
-        if number.isdigit():
+        if plain_count(number):
             count = Scalar(accelerators.value.span, number, int(number), True)
             settings.append(Entry("gpus_per_node", accelerators.key_span, count))
             variables.append(Entry("SKYPILOT_NUM_GPUS_PER_NODE", accelerators.key_span, count))

@@ -10,7 +10,6 @@ Sources: pyyaml 6.0.4 `yaml/resolver.py` and `yaml/constructor.py` (YAML 1.1); r
 
 from __future__ import annotations
 
-import math
 import re
 
 TYPE_CHECKING = False
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
 
 # A number this long is a mistake or an attack, and Python refuses to convert integers over 4300 digits.
 _LONGEST_NUMBER = 400
+_LONGEST_COUNT = 18  # digits; no count of files, GPUs or records has more
 
 _NOTHING = object()
 
@@ -284,14 +284,25 @@ _BOOLEANS = {"true": True, "yes": True, "on": True, "t": True, "y": True, "1": T
 _TRAPS = frozenset(("yes", "no", "on", "off"))
 
 
+def plain_count(text: str) -> bool:
+    """True for plain digits that `int()` takes and that can be a count: "8"; not "-1", "8.0", other scripts' digits or
+    hundreds of digits."""
+    return len(text) <= _LONGEST_COUNT and text.isascii() and text.isdigit()
+
+
 def looks_numeric(text: str) -> bool:
     """True for text that `int()` or `float()` would take and a person reads as a number: "2e-5", "8", "1_000"."""
     text = text.strip()
     return len(text) <= _LONGEST_NUMBER and _NUMERIC.match(text) is not None
 
 
+# Beyond this nothing is a setting, and sums of a few such numbers would leave what a float can hold.
+_LARGEST = 10**30
+
+
 def number(node: Node | None) -> int | float | None:
-    """The finite number that a person meant by a scalar, whatever its loader makes of it; None where none is meant.
+    """The number that a person meant by a scalar, whatever its loader makes of it; None where none is meant, and for
+    what no setting can be (infinite, or beyond 1e30).
 
     2e-5, "8" and 1_000 are numbers; so are 010 (ten), 2,000 (two thousand) and 10% (0.1), which `misread` names.
     1:30, None, "auto", true and dates are none.
@@ -305,28 +316,32 @@ def number(node: Node | None) -> int | float | None:
             if ":" in raw:
                 return None
             if _OCTAL.match(raw):
-                return int(raw.replace("_", ""))
-        return value
+                return _within(int(raw.replace("_", "")))
+        return _within(value)
     if isinstance(value, float):
-        return value if math.isfinite(value) and not (":" in raw and getattr(node, "plain", False)) else None
+        return None if ":" in raw and getattr(node, "plain", False) else _within(value)
     return text_number(value) if isinstance(value, str) else None
 
 
 def text_number(text: str) -> int | float | None:
-    """The finite number that a text stands for, None where it stands for none."""
+    """The number that a text stands for, None where it stands for none (or for none that `number` takes)."""
     text = text.strip()
     if not text or len(text) > _LONGEST_NUMBER:
         return None
     if _NUMERIC.match(text):
-        return _converted(text)
+        return _within(_converted(text))
     if _THOUSANDS.match(text):
-        return _converted(text.replace(",", ""))
+        return _within(_converted(text.replace(",", "")))
     if _PERCENT.match(text):
-        return float(text[:-1]) / 100
+        return _within(float(text[:-1]) / 100)
     return None
 
 
-def _converted(text: str) -> int | float | None:
+def _within(value: float) -> int | float | None:
+    return value if -_LARGEST <= value <= _LARGEST else None  # not a number is in no range
+
+
+def _converted(text: str) -> int | float:
     digits = text.replace("_", "")
     head = digits.lstrip("+-")[:2].lower()
     if head in ("0x", "0o", "0b"):
@@ -334,8 +349,7 @@ def _converted(text: str) -> int | float | None:
     try:
         return int(digits)
     except ValueError:
-        value = float(digits)
-        return value if math.isfinite(value) else None
+        return float(digits)
 
 
 def boolean(node: Node | None) -> bool | None:

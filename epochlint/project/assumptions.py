@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 
+from epochlint.documents.scalars import plain_count
 from epochlint.run.known import ASSUMED, Known
 from epochlint.run.versions import Versions, exactly, specified
 
@@ -50,7 +51,7 @@ class Assumptions:
         """Raises AssumptionError."""
         if key in NUMBERS:
             digits = value.replace("_", "").replace(",", "")
-            if not digits.isdigit() or int(digits) < 1:
+            if not plain_count(digits) or int(digits) < 1:
                 raise AssumptionError(f"{key} must be a whole number of at least 1, not {value!r}")
             self.values[key] = int(digits)
         elif key in WORDS:

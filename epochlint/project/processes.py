@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 
 from epochlint.documents.document import Entry, Mapping, Node, Scalar, Unresolved
+from epochlint.documents.scalars import plain_count
 from epochlint.documents.shell.directives import gpus
 
 TYPE_CHECKING = False
@@ -233,7 +234,7 @@ class _Counter:
             return Count(1, label="torchrun's default")
         if isinstance(entry.value, Scalar) and ":" in entry.value.raw:
             low, _, high = entry.value.raw.partition(":")
-            if low != high or not low.isdigit():
+            if low != high or not plain_count(low):
                 return Count(
                     reason="the number of nodes may change",
                     span=entry.value.span,
@@ -496,14 +497,14 @@ def _overriding(tasks: list[Entry], directives: Mapping) -> list[Entry]:
         entries.append(Entry("ntasks", directives.span, Unresolved(directives.span, "srun counts by node")))
         nodes = _plain(next((e.value for e in tasks if e.key == "nodes"), directives.get("nodes")))
         per_node = next(e.value for e in tasks if e.key == "ntasks_per_node")
-        if nodes is not None and isinstance(per_node, Scalar) and per_node.raw.isdigit():
+        if nodes is not None and isinstance(per_node, Scalar) and plain_count(per_node.raw):
             total = str(nodes * int(per_node.raw))
             entries[-1] = Entry("ntasks", per_node.span, Scalar(per_node.span, total, total, True))
     return entries
 
 
 def _plain(node: Node | None) -> int | None:
-    return int(node.raw) if isinstance(node, Scalar) and node.raw.isdigit() and len(node.raw) < 7 else None
+    return int(node.raw) if isinstance(node, Scalar) and plain_count(node.raw) and len(node.raw) < 7 else None
 
 
 def _whole(entry: Entry, label: str) -> Count:

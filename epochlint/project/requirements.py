@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 
+from epochlint.documents.scalars import plain_count
 from epochlint.project.lookup import above
 from epochlint.run.versions import ANY, VersionRange, Versions, canonical, exactly, specified
 
@@ -78,8 +79,8 @@ def _caret(text: str) -> VersionRange:
         head = version.split(".")[0]
         if head == "0" and version.count("."):
             minor = version.split(".")[1]
-            return specified(f">={version},<0.{int(minor) + 1}") if minor.isdigit() else ANY
-        return specified(f">={version},<{int(head) + 1}") if head.isdigit() else ANY
+            return specified(f">={version},<0.{int(minor) + 1}") if plain_count(minor) else ANY
+        return specified(f">={version},<{int(head) + 1}") if plain_count(head) else ANY
     if text.startswith("~") and not text.startswith("~="):
         return specified(f"~={text[1:]}.0") if text.count(".") == 1 else specified(f"~={text[1:]}")
     return specified(text) if text[:1] in "=<>!~" else exactly(text) if text[:1].isdigit() else ANY

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from epochlint.run.run import Run
 
 _FIELDS = (("global_step", "resume_step"), ("train_batch_size", "resume_per_device_batch"))
-_STEP = re.compile(r"checkpoint-(\d+)/*$")
+_STEP = re.compile(r"checkpoint-([0-9]{1,15})/*$")
 
 
 def take_checkpoint(run: Run, lookup: Lookup) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from epochlint.documents.document import Document, Mapping, Node, Sequence
+from epochlint.documents.scalars import plain_count
 from epochlint.findings import baseline, suppression
 from epochlint.findings.fingerprint import fingerprints
 from epochlint.rules import engine
@@ -101,7 +102,7 @@ def _points_at(pointer: str | None, document: Document | None, finding: Finding)
             if entry is None:
                 return False
             node, start, end = entry.value, entry.key_span.start, entry.value.span.end
-        elif isinstance(node, Sequence) and name.isdigit() and int(name) < len(node.items):
+        elif isinstance(node, Sequence) and plain_count(name) and int(name) < len(node.items):
             node = node.items[int(name)]
             start, end = node.span.start, node.span.end
         else:

@@ -12,17 +12,18 @@ if TYPE_CHECKING:
     from epochlint.project.lookup import Lookup
     from epochlint.run.run import Run
 
-_NUMBER = r"(\d[\d,_]*)(?![\d.]*[kKmM%eE])"
+_NUMBER = r"([0-9][0-9,_]{0,20})(?!\d|[\d.]*[kKmM%eE])"
 # "effective batch size 128", "global batch: 4 * 8 * 4 = 128", "-> total batch size = 64"
 _BATCH = re.compile(
     r"(?:effective|global|total|real|overall)[ _-]*(?:train(?:ing)?[ _-]*)?batch(?:[ _-]*size)?\b[^\d\n=]{0,20}"
     r"(?:[\d_., ]+[x*×][\d_., x*×()a-zA-Z-]*=\s*|=\s*|:\s*)?" + _NUMBER,
     re.IGNORECASE,
 )
-_SUM = re.compile(r"[\d ]+(?:[x*×]\s*\d+\s*)+=\s*" + _NUMBER + r"[^\n]{0,12}batch", re.IGNORECASE)
+_SUM = re.compile(r"(?<![\d ])[\d ]+(?:[x*×]\s*\d+\s*)+=\s*" + _NUMBER + r"[^\n]{0,12}batch", re.IGNORECASE)
 _EXAMPLES = re.compile(
     _NUMBER + r"\s*(?:training\s+)?(?:examples|records|samples|rows|conversations|dialogues|pairs)\b", re.IGNORECASE
 )
+_LONGEST = 1000  # characters; a longer comment is no statement, and would keep the patterns busy
 
 
 def stated(run: Run, lookup: Lookup) -> list[Observation]:
@@ -38,6 +39,8 @@ def stated(run: Run, lookup: Lookup) -> list[Observation]:
     found: list[Observation] = []
     messages, rows = run.setting("messages").number, run.setting("rows").number
     for comment in comments(document):
+        if len(comment.text) > _LONGEST:
+            continue
         batch = _BATCH.search(comment.text) or _SUM.search(comment.text)
         if batch is not None:
             found.append(

@@ -13,6 +13,7 @@ import re
 
 from epochlint.documents.document import Entry, Mapping, Node, Scalar, Unresolved
 from epochlint.documents.flags import parse
+from epochlint.documents.scalars import plain_count
 from epochlint.documents.shell.directives import options
 from epochlint.documents.shell.document import ShellUnresolved, ShellWord, cut
 from epochlint.source import Span
@@ -312,7 +313,7 @@ def _option(found: Wrapped, name: str, key: str, value: Node) -> None:
         devices = value.raw.strip("'\"")
         if devices.startswith("device="):
             found.devices = Scalar(value.span, devices[len("device=") :], None, True)
-        elif devices.isdigit():
+        elif plain_count(devices):
             found.devices = Scalar(value.span, ",".join(map(str, range(min(int(devices), 64)))), None, True)
 
 

@@ -11,12 +11,13 @@ from __future__ import annotations
 from math import ceil
 
 from epochlint.documents.document import Mapping, Scalar, Sequence
-from epochlint.documents.scalars import number
-from epochlint.run.counting import Batch, Counting, Shape, Steps, by_loader, times
+from epochlint.documents.scalars import boolean, number, plain_count
+from epochlint.run.counting import Batch, Counting, Shape, Steps, by_loader, share_up, times
 from epochlint.run.known import DEFAULT, DERIVED, UNKNOWN, WRITTEN, Known, between
 from epochlint.run.run import DataSource
 from epochlint.trainers import tables
 from epochlint.trainers.hf import keys, refusals
+from epochlint.trainers.hf.counting import STEPS_ONLY
 from epochlint.trainers.hf.loading import copied
 from epochlint.trainers.hf.reader import Hf
 from epochlint.trainers.on_hf import own_keys, require_transformers, told_by_keys
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from epochlint.documents.document import Document
-    from epochlint.run.counting import Get
+    from epochlint.run.counting import Get, Warmup
     from epochlint.run.run import Era, Run
     from epochlint.source import Span
     from epochlint.trainers.hf.eras import Segment
@@ -108,7 +109,9 @@ class _Reader:
         )
         # Ray's keys and Megatron's arguments are another parser's.
         complete = not self.megatron and not any(key in hf.reading for key in ("use_ray", "ignore_args_error"))
-        hf.consumer = keys.Consumer("ms-swift", (table,), own, complete=complete, rejects=True)
+        # Keys that ms-swift declares itself by now were transformers' before: one of them takes them.
+        either = {key for key in own if table.home(key) is not table and table.still_own(key)}
+        hf.consumer = keys.Consumer("ms-swift", (table,), either, complete=complete, rejects=True)
 
     def _default(self, key: str, fallback: object = MISSING) -> object:
         """A default where every possible version has the same."""
@@ -140,6 +143,7 @@ class _Reader:
         hf.check(metrics=None)
         self._warmups()
         refusals.early_stopping(hf.run)
+        self._refused()
         return hf.finish(self._eras())
 
     def _megatron(self) -> Run:
@@ -221,7 +225,10 @@ class _Reader:
         if grouped and count.number is not None and count.number < 2 and count.key_span:
             reason = f"GRPO needs at least 2 completions of each prompt, not {count.number:g}"
             taker.observe("too_few_generations", count.key_span, reason=reason)
-        self._parallel("sequence_parallel_size", "deepspeed_autotp_size")
+        sizes = ["sequence_parallel_size"]
+        if hf.entry("deepspeed") is not None or hf.reading.open_ended:  # without it, the size is not looked at
+            sizes.append("deepspeed_autotp_size")
+        self._parallel(*sizes)
 
     def _parallel(self, *names: str) -> None:
         """The product of the sizes of groups of processes that work on the same rows."""
@@ -250,6 +257,21 @@ class _Reader:
         place = steps.key_span
         if newer is True and steps.by_hand and ratio.by_hand and steps.number and ratio.number and place is not None:
             self.hf.taker.observe("two_warmups", place, None, wins="none", outcome="rejected", **where)
+
+    def _refused(self) -> None:
+        """What ms-swift's own checks refuse (recorded in tests/conformance)."""
+        hf, taker = self.hf, self.hf.taker
+        taker.refuse_fractions(
+            "ms-swift", "per_device_train_batch_size", "per_device_eval_batch_size", "gradient_accumulation_steps"
+        )
+        share = hf.setting("validation_split")
+        if share.number is not None and share.number > 1:
+            taker.refuse(("split_dataset_ratio",), "split_dataset_ratio is a share, at most 1", "ms-swift")
+        lazy = hf.entry("lazy_tokenize")
+        if lazy is not None and isinstance(lazy.value, Scalar) and boolean(lazy.value) is True:
+            for key in ("packing", "streaming"):
+                if hf.setting(key).value is True:
+                    taker.refuse(("lazy_tokenize",), f"lazy_tokenize and {key} cannot be set together", "ms-swift")
 
     # Data ---------------------------------------------------------------------------------------------------------
 
@@ -317,6 +339,8 @@ class _Reader:
 
         def adapt(counting: Counting, segment: Segment) -> Counting:
             counting.batch = _batch
+            if segment.warmup == STEPS_ONLY and counting.warmup is not None:
+                counting.warmup = _warmup(counting.warmup)
             counting.steps = _steps(segment.up, segment.zero_limits)
             if method in ("grpo", "ppo", None):  # counted in completions, by loops of their own
                 counting.steps = None
@@ -344,6 +368,18 @@ def _without_environment(layer: Layer) -> Layer:
         return layer
     entries = [entry for entry in mapping.entries if entry.key != "ENV"]
     return Layer(Mapping(mapping.span, entries, mapping.open_ended), layer.origin)
+
+
+def _warmup(otherwise: Callable[[Get], Warmup | None]) -> Callable[[Get], Warmup | None]:
+    """A ratio becomes `warmup_steps` before a transformers without ratios sees it (recorded in 4.6.0)."""
+
+    def count(get: Get) -> Warmup | None:
+        ratio = get("warmup_ratio")
+        if not ratio.exact:
+            return None
+        return share_up(ratio.number) if ratio.number and ratio.number < 1 else otherwise(get)
+
+    return count
 
 
 # Batch and steps ----------------------------------------------------------------------------------------------------
@@ -425,7 +461,7 @@ def _source(text: str | None, span: Span, reading: Reading, share: float | None)
     if text is None or share is None:
         return DataSource(span)
     name, mark, count = text.rpartition("#")
-    if not mark or not count.isdigit():
+    if not mark or not plain_count(count):
         name, sample = text, None
     else:
         sample = int(count)

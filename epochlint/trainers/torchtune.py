@@ -8,6 +8,7 @@ floor(floor(ceil(N / w) / b) / a) steps, the loader drops its last batch, and a 
 from __future__ import annotations
 
 from epochlint.documents.document import Mapping, Scalar, Sequence
+from epochlint.documents.scalars import plain_count
 from epochlint.run.counting import Counting, Steps, fixed
 from epochlint.run.known import DEFAULT, DERIVED, UNKNOWN, WRITTEN, Known
 from epochlint.run.run import DataSource, Era, Run
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
 LABEL = "torchtune"
 CALLS: frozenset[str] = frozenset()
-LOADER = Loader("OmegaConf", converts_text=True)
+LOADER = Loader("OmegaConf", converts_text=False, reads_plain=True)
 
 _COMPONENT = "_component_"
 _TRAINS = ("optimizer", "epochs", "batch_size", "max_steps_per_epoch", "gradient_accumulation_steps", "loss")
@@ -76,6 +77,10 @@ def read(reading: Reading) -> Run:
     taker.derive("save_strategy", Known("epoch", DERIVED))
     taker.derive("eval_strategy", _evaluation(taker))
     taker.number("logging_steps", "log_every_n_steps", default=1)
+    whole = ("epochs", "batch_size", "gradient_accumulation_steps", "max_steps_per_epoch")
+    taker.refuse_fractions("torchtune", *whole)
+    if recipe.startswith(("lora_finetune", "full_finetune")) and text_of(reading.node("dtype")) == "fp16":
+        taker.refuse(("dtype",), "this recipe takes fp32 or bf16, not fp16", "torchtune")
     return run
 
 
@@ -150,10 +155,10 @@ def _slice(split: str | None) -> list[Callable[[int], int | None]] | None:
     if not colon or start.strip():
         return None
     stop = stop.strip()
-    if stop.endswith("%") and stop[:-1].isdigit():
+    if stop.endswith("%") and plain_count(stop[:-1]):
         share = int(stop[:-1])
         return [lambda rows: round(rows * share / 100)]
-    if stop.isdigit():
+    if plain_count(stop):
         most = int(stop)
         return [lambda rows: min(rows, most)]
     return None
@@ -179,7 +184,7 @@ def _steps(shape: Shape) -> Steps:
     batches = -(-shape.records // shape.workers) // shape.per_device
     per_epoch = batches // shape.accumulation
     cap = shape.get("steps_per_epoch_cap").number
-    if cap is not None and cap > 0:
+    if cap is not None and cap >= 0:
         per_epoch = min(per_epoch, int(cap))
     natural = int(shape.epochs) * per_epoch
     return Steps(per_epoch, natural, natural)

@@ -152,6 +152,10 @@ def test_monstrous_numbers_end(text: str) -> None:
         (".inf", None),
         (".nan", None),
         ("1e400", None),
+        ("9" * 350, None),
+        ("-" + "9" * 350, None),
+        ("1e31", None),
+        ("1_000_000_000_000", 10**12),
         ("2024-01-02", None),
         ("8 GPUs", None),
         ("${lr}", None),
@@ -279,3 +283,9 @@ def test_placeholders(text: str, kind: str | None) -> None:
         assert scalars.placeholder(given_value(text)) is None
         return
     assert scalars.placeholder(scalar(text)) == kind
+
+
+@pytest.mark.parametrize(("text", "count"), [("8", True), ("0", True), ("9" * 18, True), ("", False), ("-1", False),
+                                             ("8.0", False), ("\u00b2", False), ("\u0663", False), ("9" * 5000, False)])  # fmt: skip
+def test_a_plain_count_is_what_int_takes(text: str, count: bool) -> None:
+    assert scalars.plain_count(text) == count

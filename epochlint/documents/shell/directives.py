@@ -12,6 +12,7 @@ import re
 from itertools import pairwise
 
 from epochlint.documents.document import Entry, Mapping, Node, Scalar
+from epochlint.documents.scalars import plain_count
 from epochlint.documents.shell.document import ShellWord
 from epochlint.source import Span
 
@@ -159,7 +160,7 @@ def _lsf(words: list[ShellWord]) -> list[Entry]:
         if flag.raw in names:
             entries.append(Entry(names[flag.raw], flag.span, value))
         elif flag.raw == "-gpu":
-            found = re.search(r"num=(\d+)", value.raw)
+            found = re.search(r"num=([0-9]{1,9})\b", value.raw)
             if found:
                 entries.append(Entry("gpus_per_node", flag.span, _part(value, found.start(1), found.end(1))))
     return entries
@@ -174,8 +175,8 @@ def _part(word: ShellWord, start: int, end: int) -> ShellWord:
     return ShellWord(span, word.raw[start:end])
 
 
-_GRES = re.compile(r"(?:^|,)(?:gres[:/])?gpu(?::[A-Za-z][\w.-]*)?(?::(\d+))?(?:\([^)]*\))?(?=,|$)")
-_GPUS = re.compile(r"(?:[A-Za-z][\w.-]*:)?(\d+)")
+_GRES = re.compile(r"(?:^|,)(?:gres[:/])?gpu(?::[A-Za-z][\w.-]*)?(?::([0-9]{1,9}))?(?:\([^)]*\))?(?=,|$)")
+_GPUS = re.compile(r"(?:[A-Za-z][\w.-]*:)?([0-9]{1,9})")
 
 
 def gpus(settings: Mapping) -> Scalar | None:
@@ -198,13 +199,13 @@ def gpus(settings: Mapping) -> Scalar | None:
     if isinstance(node, Scalar):
         found = _GPUS.fullmatch(node.raw.strip())
         count_nodes = nodes.raw if isinstance(nodes, Scalar) else "1"
-        if found and count_nodes.isdigit() and int(count_nodes) > 0 and int(found[1]) % int(count_nodes) == 0:
+        if found and plain_count(count_nodes) and int(count_nodes) > 0 and int(found[1]) % int(count_nodes) == 0:
             count = str(int(found[1]) // int(count_nodes))
             return Scalar(node.span, count, int(count), True)
         return None
     node = settings.get("gpus_per_task")
     tasks = _tasks_per_node(settings)
-    if isinstance(node, Scalar) and node.raw.isdigit() and tasks is not None:
+    if isinstance(node, Scalar) and plain_count(node.raw) and tasks is not None:
         count = str(int(node.raw) * tasks)
         return Scalar(node.span, count, int(count), True)
     return None
@@ -213,11 +214,11 @@ def gpus(settings: Mapping) -> Scalar | None:
 def _tasks_per_node(settings: Mapping) -> int | None:
     node = settings.get("ntasks_per_node")
     if node is not None:
-        return int(node.raw) if isinstance(node, Scalar) and node.raw.isdigit() else None
+        return int(node.raw) if isinstance(node, Scalar) and plain_count(node.raw) else None
     tasks, nodes = settings.get("ntasks"), settings.get("nodes")
     total = tasks.raw if isinstance(tasks, Scalar) else "1"
     count = nodes.raw if isinstance(nodes, Scalar) else "1"
-    if total.isdigit() and count.isdigit() and int(count) > 0 and int(total) % int(count) == 0:
+    if plain_count(total) and plain_count(count) and int(count) > 0 and int(total) % int(count) == 0:
         return int(total) // int(count)
     return None
 
@@ -227,7 +228,7 @@ def slurm_variables(settings: Mapping) -> dict[str, Scalar]:
 
     def plain(key: str) -> Scalar | None:
         node = settings.get(key)
-        return node if isinstance(node, Scalar) and node.raw.isdigit() else None
+        return node if isinstance(node, Scalar) and plain_count(node.raw) else None
 
     found: dict[str, Scalar] = {"": Scalar(settings.span, "", "")}
     nodes = plain("nodes")

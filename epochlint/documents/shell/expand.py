@@ -293,7 +293,7 @@ class Expander:
     def lookup(self, name: str) -> Value | None:
         """What a variable holds; None where nothing here sets it."""
         if name.isdigit():
-            return self._positional(int(name))
+            return self._positional(int(name[:9]))
         return self.scope.variables.get(name) or self.special(name)
 
     def special(self, name: str) -> Value | None:

@@ -79,7 +79,7 @@ def _awk(rest: list[str], given: str | None) -> str | None:
     found = _AWK_PRINT.match(program)
     if found:
         return _exact(found[1], floors="int" in program)
-    field = re.fullmatch(r"\s*\{\s*print\s+(NF|\$(\d+))\s*;?\s*\}\s*", program)
+    field = re.fullmatch(r"\s*\{\s*print\s+(NF|\$([0-9]{1,9}))\s*;?\s*\}\s*", program)
     if field is None or given is None:
         return None
     printed: list[str] = []
@@ -134,7 +134,7 @@ def _translated(rest: list[str], given: str) -> str | None:
 
 
 def _cut(rest: list[str], given: str) -> str | None:
-    found = re.fullmatch(r"-d ?(.) -f ?(\d+)|-f ?(\d+) -d ?(.)", " ".join(rest))
+    found = re.fullmatch(r"-d ?(.) -f ?([0-9]{1,9})|-f ?([0-9]{1,9}) -d ?(.)", " ".join(rest))
     if found is None:
         return None
     separator, number = found[1] or found[4], int(found[2] or found[3])
