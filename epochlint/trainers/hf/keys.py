@@ -283,7 +283,7 @@ def _mapped(entry: Entry, values: dict[str, object]) -> str | None:
     import json
 
     node = entry.value
-    if not isinstance(node, Scalar):
+    if not isinstance(node, Scalar) or not isinstance(node.value, (str, int, float, bool)):
         return None
     new = values.get(json.dumps(node.value))
     if new is None:
