@@ -99,7 +99,9 @@ TRAINERS: tuple[Entry, ...] = (
     Entry("fms_hf_tuning", r"training_data_path|accelerate_launch_args|data_config_path"),
     Entry("deepspeed", r"zero_optimization|train_micro_batch_size_per_gpu|train_batch_size", companion=True),
     Entry(
-        "trl", r"per_device_train|num_train_epochs|dataset_name|dataset_mix|learning_rate|\btrl\b", ("trl", "unsloth")
+        "trl",
+        r"per[_-]device[_-]train|num[_-]train[_-]epochs|dataset[_-]name|dataset_mix|learning[_-]rate|\btrl\b",
+        ("trl", "unsloth"),
     ),
     Entry(
         "hf_args",
