@@ -113,12 +113,13 @@ class Checked:
 class Report:
     """What a check found."""
 
-    __slots__ = ("below", "files", "findings", "rules", "runs", "skipped", "sources", "suppressed")
+    __slots__ = ("below", "changes", "files", "findings", "rules", "runs", "skipped", "sources", "suppressed")
 
     def __init__(self) -> None:
         self.findings: list[Finding] = []
         self.suppressed: list[Finding] = []  # silenced by a comment, the baseline or the settings
         self.rules: list[Rule] = []  # that ran
+        self.changes: frozenset[str] = frozenset()  # codes about a change that was asked for: their notes are shown
         self.runs: list[Checked] = []
         self.files = 0
         self.skipped: list[Skipped] = []
@@ -140,6 +141,8 @@ def check(options: Options) -> Report:
     joined = joiner.join(documents)
     rules = chosen(settings, options.select, options.ignore)
     report.rules = rules
+    if options.since is not None:
+        report.changes = frozenset(rule.code for rule in rules if any(check.compares for check in rule.checks))
     report.skipped.extend(joined.skipped)
     asked = frozenset(check.observation for rule in rules for check in rule.checks if check.observation is not None)
     comparisons = Comparisons(options, lookup, joined, report)

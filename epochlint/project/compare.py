@@ -8,7 +8,7 @@ from epochlint.project.assumptions import Assumptions
 from epochlint.project.companions import Companions
 from epochlint.project.complete import complete
 from epochlint.project.family import siblings
-from epochlint.project.history import Earlier, HistoryError, work_tree
+from epochlint.project.history import Earlier, HistoryError, NoCommitError, work_tree
 from epochlint.project.join import Joined, Joiner, Skipped
 from epochlint.rules.engine import Baseline
 from epochlint.run.scenarios import Scenarios
@@ -65,10 +65,11 @@ class Comparisons:
             return Earlier(
                 tree, asked.since or "HEAD", self._lookup, self._joined.runs, asked.assume.versions(), asked.staged
             )
-        except HistoryError:
-            if asked.since is not None:
-                raise
-            return None
+        except HistoryError as problem:
+            # Before the first commit there is no HEAD, and a hook that names it must let that commit through.
+            if asked.since is None or (asked.since == "HEAD" and isinstance(problem, NoCommitError)):
+                return None
+            raise
 
     def _referred(self, path: str) -> Run | None:
         document = self._lookup.read(os.path.abspath(path))

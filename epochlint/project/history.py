@@ -30,6 +30,10 @@ class HistoryError(Exception):
     """Why an earlier revision cannot be read; the text says what to do."""
 
 
+class NoCommitError(HistoryError):
+    """A repository in which nothing has been committed yet."""
+
+
 class Git:
     """A work tree. Asks git only to read; a repository's own settings run nothing."""
 
@@ -64,7 +68,7 @@ class Git:
         found = self.ask("rev-parse", "--verify", "--quiet", f"{revision}^{{commit}}")
         if found is None:
             if self.ask("rev-parse", "--verify", "--quiet", "HEAD") is None:
-                raise HistoryError("the repository has no commit yet")
+                raise NoCommitError("the repository has no commit yet")
             shallow = self.ask("rev-parse", "--is-shallow-repository") == b"true\n"
             hint = "; the clone is shallow: fetch more of the history (fetch-depth: 0)" if shallow else ""
             raise HistoryError(f"there is no revision {revision!r}{hint}")

@@ -7,6 +7,8 @@ from math import sqrt
 
 from epochlint.report.explain import value_text
 from epochlint.report.json_report import fact_json
+from epochlint.report.markdown import cell, code
+from epochlint.report.places import printable
 from epochlint.run.known import show
 
 TYPE_CHECKING = False
@@ -82,7 +84,7 @@ def _text(pair: Pair) -> str:
             f"  the batch is {factor:.3g} times the old one: the square-root rule gives a rate of {show(root)},"
             f" the linear rule {show(line)}"
         )
-    return "\n".join(lines)
+    return "\n".join(map(printable, lines))
 
 
 def _row(pair: Pair, name: str, words: str) -> str:
@@ -107,9 +109,9 @@ def comparison_markdown(pairs: list[Pair]) -> str:
             old, new = pair.facts(name)
             before, after = value_text(pair.old, name, old), value_text(pair.new, name, new)
             if before != after:
-                rows.append(f"| {words} | {before} | {after} |")
+                rows.append(f"| {words} | {cell(before)} | {cell(after)} |")
         if rows:
-            lines += [f"### `{pair.new.run.path}`", "", "| | before | after |", "|---|---|---|", *rows]
+            lines += [f"### {code(pair.new.run.path)}", "", "| | before | after |", "|---|---|---|", *rows]
             rates = pair.rates()
             if rates is not None and pair.factor != 1:
                 lines += ["", f"Square-root rule: {show(rates[0])}; linear rule: {show(rates[1])}."]

@@ -27,8 +27,8 @@ def check_markdown(report: Report) -> str:
         ]
         lines += [f"{', '.join(counts)}: {runs}.", "", "| | rule | place | |", "|---|---|---|---|"]
         for finding in report.findings[:_MOST]:
-            place = _code(f"{finding.path}:{finding.span.place.line}")
-            message = _cell(labelled(finding.message, finding.span))
+            place = code(f"{finding.path}:{finding.span.place.line}")
+            message = cell(labelled(finding.message, finding.span))
             lines.append(f"| {_MARKS[finding.level]} | [{finding.code}]({URL}{finding.code}) | {place} | {message} |")
         if len(report.findings) > _MOST:
             lines.append(f"| | | | {len(report.findings) - _MOST:,} more |")
@@ -50,16 +50,17 @@ def _budgets(report: Report) -> list[str]:
     ]
     lines.append("|---" * (len(names) + 1) + "|")
     for checked in report.runs[:_MOST]:
-        cells = [_cell(value_text(checked, name, checked.scenarios.fact(name))) for name in names]
-        place = _code(f"{checked.run.path}:{checked.run.span.place.line}")
+        cells = [cell(value_text(checked, name, checked.scenarios.fact(name))) for name in names]
+        place = code(f"{checked.run.path}:{checked.run.span.place.line}")
         lines.append(f"| {place} | {' | '.join(cells)} |")
     return [*lines, "", "</details>"]
 
 
-def _code(text: str) -> str:
+def code(text: str) -> str:
     """Code in a table's cell. A bar ends the cell even there, a backtick the code."""
     return "`" + printable(text).replace("`", "'").replace("|", "\\|") + "`"
 
 
-def _cell(text: str) -> str:
+def cell(text: str) -> str:
+    """Text in a table's cell."""
     return printable(text).replace("\\", "\\\\").replace("|", "\\|").replace("<", "&lt;")

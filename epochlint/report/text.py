@@ -17,10 +17,10 @@ _WIDTH = 160  # longer lines are cut around the place
 
 
 def check_text(report: Report, *, notes: bool = False, colour: bool = False) -> str:
-    """Errors and warnings in full, notes as a number unless asked for."""
-    shown = [finding for finding in report.findings if notes or finding.level != NOTE]
+    """Errors and warnings in full, and notes about a change that was asked for; the others are counted."""
+    shown = [finding for finding in report.findings if notes or finding.level != NOTE or finding.code in report.changes]
     parts = [_finding(finding, colour) for finding in shown]
-    parts.append(_summary(report, notes))
+    parts.append(_summary(report, hidden=len(report.findings) - len(shown)))
     return "\n".join(parts)
 
 
@@ -69,13 +69,13 @@ def _frame(span: Span, word: str, colour: str, reset: str) -> list[str]:
     ]
 
 
-def _summary(report: Report, notes: bool) -> str:
+def _summary(report: Report, hidden: int) -> str:
     counts = {level: sum(finding.level == level for finding in report.findings) for level in (ERROR, WARNING, NOTE)}
     runs = f"{plural(len(report.runs), 'run')} in {plural(report.files, 'file')}"
     if not any(counts.values()):
         return f"No findings: {runs}."
     parts = [plural(counts[level], level) for level in (ERROR, WARNING, NOTE) if counts[level]]
-    hint = "" if notes or not counts[NOTE] else " (--notes shows the notes)"
+    hint = " (--notes shows the notes)" if hidden else ""
     return f"{', '.join(parts)}: {runs}.{hint}"
 
 
