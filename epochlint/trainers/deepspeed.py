@@ -68,7 +68,7 @@ def inspect(document: Document, mapping: Mapping) -> list[Observation]:
                         "key": TRAIN,
                         "theirs": train,
                         "ours": factor,
-                        "reason": f"no whole number of workers makes {_product(micro, accumulation)} equal to {train:,}",
+                        "reason": f"no number of workers makes {_product(micro, accumulation)} equal to {train:,}",
                     },
                     fix=_auto(entry),
                 )
@@ -113,19 +113,10 @@ def _batches(run: Run, mapping: Mapping, facts: dict[str, Known]) -> list[Observ
     accumulation = _literal(mapping.entry(ACCUMULATION)) or facts["accumulation"].number
     if micro is None or accumulation is None or train == micro * accumulation * workers:
         return []
-    return [
-        Observation(
-            "deepspeed_batch",
-            entry.key_span,
-            {
-                "key": TRAIN,
-                "theirs": train,
-                "ours": micro * accumulation * workers,
-                "reason": f"micro batch {micro:g} x accumulation {accumulation:g} x {workers:g} workers is {micro * accumulation * workers:,g}",
-            },
-            fix=_auto(entry),
-        )
-    ]
+    ours = micro * accumulation * workers
+    reason = f"micro batch {micro:g} x accumulation {accumulation:g} x {workers:g} workers is {ours:,g}"
+    values = {"key": TRAIN, "theirs": train, "ours": ours, "reason": reason}
+    return [Observation("deepspeed_batch", entry.key_span, values, fix=_auto(entry))]
 
 
 def _schedules(run: Run, mapping: Mapping) -> list[Observation]:

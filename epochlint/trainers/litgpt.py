@@ -7,7 +7,9 @@ epochs, floor(epochs x batches / accumulation).
 
 from __future__ import annotations
 
-from epochlint.documents.document import Mapping
+from math import ceil
+
+from epochlint.documents.document import Mapping, Scalar
 from epochlint.run.counting import Batch, Counting, Steps, after, fixed
 from epochlint.run.known import DEFAULT, DERIVED, UNKNOWN, Known, unknown
 from epochlint.run.run import DataSource, Era, Run
@@ -58,7 +60,9 @@ def read(reading: Reading) -> Run:
     taker.whole("global_batch", ("train", "global_batch_size"), default=usual["global_batch"])
     taker.whole("per_device_batch", ("train", "micro_batch_size"), default=usual["micro"])
     taker.number("epochs", ("train", "epochs"), default=Known(usual["epochs"], DEFAULT))
-    taker.whole("max_steps", ("train", "max_steps"))
+    limit = taker.whole("max_steps", ("train", "max_steps"))
+    if limit.number == 0:
+        taker.derive("max_steps", Known(None, limit.origin))  # 0 is no limit
     taker.whole("warmup_steps", ("train", "lr_warmup_steps"), default=usual["warmup_steps"])
     _devices(taker)
     taker.derive("scheduler", Known("cosine", DERIVED))
@@ -122,6 +126,7 @@ def _data(taker: Taker) -> None:
 def _check(taker: Taker) -> None:
     """The global batch must hold a whole number of micro-batches on each device; the remainder is dropped silently."""
     run = taker.run
+    _refused(taker)
     whole, micro, gpus = run.setting("global_batch"), run.setting("per_device_batch"), run.setting("gpus")
     w, m, g = whole.number, micro.number, gpus.number
     if w is None or m is None or g is None or m < 1 or g < 1 or whole.key_span is None:
@@ -137,6 +142,23 @@ def _check(taker: Taker) -> None:
             whole.key_span,
             reason=f"{w:,} is not {m:,} x {g:,} devices x a whole number; {used:,} is used",
         )
+
+
+def _refused(taker: Taker) -> None:
+    """What `finetune/lora.py` and `args.py` refuse, and divisions by zero (recorded in tests/conformance)."""
+    reading, settings = taker.reading, taker.run.settings
+    steps, share = settings["warmup_steps"], taker.number("warmup_ratio", ("train", "lr_warmup_fraction"))
+    if steps.by_hand and steps.number is not None and share.number is not None and steps.key_span is not None:
+        taker.observe("two_warmups", steps.key_span, wins="neither", outcome="rejected")
+    if steps.by_hand and steps.number == 0:
+        taker.refuse(("train", "lr_warmup_steps"), "lr_warmup_steps 0 divides by zero; 1 is no warmup", "LitGPT")
+    if settings["eval_steps"].number == 0:
+        taker.refuse(("eval", "interval"), "interval 0 divides by zero", "LitGPT")
+    tuned = any(word.startswith("finetune") for word in reading.command) or "lora_r" in reading
+    for key in ("max_tokens", "max_norm", "tie_embeddings") if tuned else ():
+        node = reading.node("train", key)
+        if isinstance(node, Scalar) and node.value not in (None, False):
+            taker.refuse(("train", key), f"fine-tuning has no {key}; only pretraining does", "LitGPT")
 
 
 def _batch(get: Get, workers: int | None) -> Batch:
@@ -163,7 +185,7 @@ def _steps(shape: Shape) -> Steps:
     """Updates run across the ends of epochs; a pass by itself has floor(batches / accumulation) of them."""
     per_worker = -(-shape.records // shape.workers)
     batches = -(-per_worker // shape.per_device)
-    natural = int(shape.epochs * batches / shape.accumulation)
+    natural = ceil(shape.epochs) * batches // shape.accumulation  # an epoch that was begun is finished
     total = natural if shape.limit is None else min(natural, shape.limit)
     return Steps(batches // shape.accumulation, natural, total)
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 LABEL = "mlx-lm"
 CALLS: frozenset[str] = frozenset()
-LOADER = Loader("MLX-LM", converts_text=True)  # its own YAML loader reads 1e-5 as a number
+LOADER = Loader("MLX-LM", converts_text=False, reads_plain=True)  # its own YAML loader reads 1e-5 as a number
 
 _OWN = (
     "iters",
@@ -78,7 +78,20 @@ def read(reading: Reading) -> Run:
     taker.derive("eval_strategy", Known("steps", DERIVED))
     taker.derive("save_strategy", Known("steps", DERIVED))
     _data(taker)
+    _check(taker)
     return run
+
+
+def _check(taker: Taker) -> None:
+    """What stops a run after it has begun (recorded in tests/conformance)."""
+    taker.refuse_fractions(LABEL, "iters", "batch_size", "grad_accumulation_steps", "steps_per_eval", "save_every")
+    for key in ("steps_per_eval", "save_every", "steps_per_report"):
+        node = taker.reading.node(key)
+        if isinstance(node, Scalar) and number(node) == 0:
+            taker.refuse((key,), f"{key} 0 divides by zero", LABEL)
+    block = taker.reading.mapping("lr_schedule")
+    if block is not None and "arguments" not in block and not block.open_ended:
+        taker.refuse(("lr_schedule",), "lr_schedule needs arguments: the rate and, mostly, the length", LABEL)
 
 
 def _schedule(taker: Taker) -> None:
@@ -168,6 +181,8 @@ def _warmup(get: Get) -> Warmup | None:
 def _evaluations(get: Get, total: int, per_epoch: int) -> int | None:
     """Every `steps_per_eval` iterations, and at the last one (and at the first, which counts as step 0)."""
     every, iterations = get("eval_steps").number, get("max_steps").number
+    if iterations == 0 or get("validation").value is False:
+        return 0
     if not every or not iterations or every < 1:
         return None
     return int(iterations // every) + (1 if iterations % every else 0)

@@ -24,15 +24,24 @@ if TYPE_CHECKING:
 class Loader:
     """What becomes of values between the file and the trainer.
 
-    `converts_text`: a number written as text is converted (argparse, pydantic, OmegaConf). `visible`: the consumer is
-    known; where it is not, a text number is worth a note only. `reads_none`: the word None means nothing to it, as in
+    `converts_text`: a number written as text is converted (argparse, pydantic). `reads_plain`: one without quotes is
+    (2e-5 in OmegaConf), one in quotes stays text. `visible`: the consumer is known; where it is not, a text number is
+    worth a note only. `reads_none`: the word None means nothing to it, as in
     Python. `name` is for the message.
     """
 
-    __slots__ = ("converts_text", "name", "reads_none", "visible")
+    __slots__ = ("converts_text", "name", "reads_none", "reads_plain", "visible")
 
-    def __init__(self, name: str, converts_text: bool, visible: bool = True, reads_none: bool = False) -> None:
+    def __init__(
+        self,
+        name: str,
+        converts_text: bool,
+        visible: bool = True,
+        reads_none: bool = False,
+        reads_plain: bool = False,
+    ) -> None:
         self.name = name
+        self.reads_plain = reads_plain
         self.reads_none = reads_none
         self.converts_text = converts_text
         self.visible = visible
@@ -183,7 +192,7 @@ class Taker:
                 loader=self.loader.name,
                 setting=name,
             )
-        elif value is not None and isinstance(node.value, str) and not self.loader.converts_text:
+        elif value is not None and isinstance(node.value, str) and not self._converted(node):
             fix = None
             if node.plain:
                 fix = Fix(f"write {dotted(node.raw)}", [Edit(node.span, dotted(node.raw))], safe=True)
@@ -197,6 +206,25 @@ class Taker:
                 visible=self.loader.visible,
                 quoted=not node.plain,
             )
+
+    def _converted(self, node: Scalar) -> bool:
+        """Whether the loader makes a number of this text."""
+        return self.loader.converts_text or (self.loader.reads_plain and node.plain)
+
+    def refuse(self, key: tuple[str, ...], reason: str, consumer: str) -> None:
+        """Notes that the trainer refuses what is written there."""
+        found = self.reading.entry(*key)
+        if found is not None:
+            self.observe("rejected", self._place(found[0]), reason=reason, consumer=consumer)
+
+    def refuse_fractions(self, consumer: str, *keys: str | tuple[str, ...]) -> None:
+        """Notes counts that are no whole numbers."""
+        for key in keys:
+            path = (key,) if isinstance(key, str) else key
+            node = self.reading.node(*path)
+            value = number(node) if isinstance(node, Scalar) else None
+            if value is not None and value != int(value):
+                self.refuse(path, f"{path[-1]} must be a whole number, not {value:g}", consumer)
 
 
 class _Missing:

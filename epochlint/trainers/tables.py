@@ -250,6 +250,10 @@ class Table:
         """Whether the class itself (or a base in the same package) declares the key, in any version."""
         return name in self._data["fields"]
 
+    def still_own(self, name: str) -> bool:
+        """Whether the newest version read declares the key itself."""
+        return self.own(name) and bool(self._row(name, self._places[self.versions[-1]]))
+
     def home(self, name: str) -> Table:
         """The table whose package and versions `first`, `last` and `gone_in` speak of.
 

@@ -65,8 +65,8 @@ class Reading:
     one (a script that the launch starts or that loads the config).
 
     `via` says how the values come in, where that can be seen: "call" (Python keywords), "argparse" (flags, cast by
-    type), "parse_yaml_file", "parse_json_file", "parse_dict", "TrlParser", "yaml.safe_load", "json.load", "OmegaConf.load",
-    ...; empty where the consumer is not visible.
+    type), "parse_yaml_file", "parse_json_file", "parse_dict", "TrlParser", "yaml.safe_load", "json.load",
+    "OmegaConf.load", ...; empty where the consumer is not visible.
     """
 
     __slots__ = ("base", "call", "command", "document", "layers", "lookup", "python", "span", "versions", "via")

@@ -39,8 +39,8 @@ _BESIDE_MODEL = (
 )
 # Keys of other trainers' files that have a `base_model`, too: Ludwig, AutoTrain, merges, Predibase.
 _OTHERS = (
-    "input_features", "output_features", "merge_method", "task", "backend", "params", "slices", "models", "model_provider",
-    "effective_batch_size", "hyperparameters",
+    "input_features", "output_features", "merge_method", "task", "backend", "params", "slices", "models",
+    "model_provider", "effective_batch_size", "hyperparameters",
 )  # fmt: skip
 
 _METHODS = {
