@@ -136,7 +136,7 @@ class Lookup:
         """The launch scripts (or files with other suffixes) that hold a file's name, near it: in its folder, in its
         parents up to the root, and in `scripts` folders there. A byte search over at most 200 files of 200 KB."""
         folder = os.path.dirname(os.path.abspath(path))
-        name = os.path.basename(path).encode()
+        name = os.fsencode(os.path.basename(path))
         root = self.root(folder)
         looked = 0
         for place in above(folder, root):

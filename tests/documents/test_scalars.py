@@ -285,7 +285,11 @@ def test_placeholders(text: str, kind: str | None) -> None:
     assert scalars.placeholder(scalar(text)) == kind
 
 
-@pytest.mark.parametrize(("text", "count"), [("8", True), ("0", True), ("9" * 18, True), ("", False), ("-1", False),
-                                             ("8.0", False), ("\u00b2", False), ("\u0663", False), ("9" * 5000, False)])  # fmt: skip
-def test_a_plain_count_is_what_int_takes(text: str, count: bool) -> None:
-    assert scalars.plain_count(text) == count
+@pytest.mark.parametrize("text", ["8", "0", "9" * 18])
+def test_a_plain_count(text: str) -> None:
+    assert scalars.plain_count(text)
+
+
+@pytest.mark.parametrize("text", ["", "-1", "8.0", "\u00b2", "\u0663", "9" * 5000])
+def test_what_int_refuses_or_nobody_counts_is_no_plain_count(text: str) -> None:
+    assert not scalars.plain_count(text)

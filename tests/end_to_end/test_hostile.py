@@ -183,3 +183,29 @@ def test_things_that_are_no_files(epochlint: Callable[..., subprocess.CompletedP
         assert done.returncode in (0, 1, 2)
         assert "Traceback" not in done.stderr
         assert "internal error" not in done.stderr
+
+
+def test_names_that_no_text_can_hold(
+    epochlint: Callable[..., subprocess.CompletedProcess[str]], tmp_path: Path
+) -> None:
+    for name in (b"\xff\xfe.yaml", b"new\nline.yaml", b"-x.yaml", b"%s.yaml", b"[x].yaml", "\u202e.yaml".encode()):
+        with open(os.path.join(os.fsencode(tmp_path), name), "w") as file:
+            file.write(CONFIG)
+    for form in ("text", "concise", "json", "sarif", "github", "gitlab", "junit", "markdown"):
+        done = epochlint("check", ".", "--output-format", form, cwd=tmp_path)
+        assert done.returncode == 1, done.stderr
+        assert done.stderr == ""
+
+
+def test_names_in_configs_that_no_file_can_have() -> None:
+    for name in ('"\\ud800"', '"\\0"', '"a\\udcffb.jsonl"', "x" * 5000):
+        quiet_about_itself(
+            {
+                "axolotl.yaml": AXOLOTL.replace("DATA", name) + f"deepspeed: {name}\n",
+                "train.yaml": CONFIG + f"train_file: {name}\ndeepspeed: {name}\nresume_from_checkpoint: {name}\n",
+                "llama.yaml": f"stage: sft\nfinetuning_type: lora\ndataset: {name}\ndataset_dir: {name}\n{CONFIG}",
+                "llama.json": '{"stage": "sft", "finetuning_type": "lora", "\\ud800x": 1, "output_dir": "o"}',
+                "dataset_info.json": '{"\\ud800": {"file_name": "\\ud800"}}',
+                "run.sh": f"torchrun train.py --output_dir o --learning_rate 1e-5 --train_file {name} --config {name}\n",
+            }
+        )
