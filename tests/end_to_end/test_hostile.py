@@ -172,7 +172,8 @@ def test_things_that_are_no_files(epochlint: Callable[..., subprocess.CompletedP
     (tmp_path / "real.yaml").write_text(AXOLOTL.replace("DATA", "data.jsonl") + "deepspeed: ds.json\n")
     (tmp_path / "folder.yaml").mkdir()
     (tmp_path / "ds.json").mkdir()
-    for name in ("pipe.yaml", "data.jsonl", "requirements.txt", "run.sh"):
+    (tmp_path / "llama.yaml").write_text(CONFIG + "stage: sft\nfinetuning_type: lora\nlerning_rate: 1\nmy_own_key: 2\n")
+    for name in ("pipe.yaml", "data.jsonl", "requirements.txt", "run.sh", "train.py", "dataset_info.json"):
         os.mkfifo(tmp_path / name)
     (tmp_path / "loop").symlink_to(tmp_path)
     (tmp_path / "one.yaml").symlink_to("other.yaml")
@@ -206,6 +207,6 @@ def test_names_in_configs_that_no_file_can_have() -> None:
                 "llama.yaml": f"stage: sft\nfinetuning_type: lora\ndataset: {name}\ndataset_dir: {name}\n{CONFIG}",
                 "llama.json": '{"stage": "sft", "finetuning_type": "lora", "\\ud800x": 1, "output_dir": "o"}',
                 "dataset_info.json": '{"\\ud800": {"file_name": "\\ud800"}}',
-                "run.sh": f"torchrun train.py --output_dir o --learning_rate 1e-5 --train_file {name} --config {name}\n",
+                "run.sh": f"torchrun train.py --output_dir o --learning_rate 1e-5 --train_file {name}\n",
             }
         )

@@ -243,12 +243,14 @@ def _words(folder: str, wanted: set[str]) -> set[str]:
                 continue
             looked += 1
             path = os.path.join(place, name)
+            if not os.path.isfile(path):  # opening a pipe would wait for ever
+                continue
             try:
                 with open(path, "rb") as file:
                     text = file.read(300 * 1024)
             except OSError:
                 continue
-            found.update(word for word in wanted if word.encode() in text)
+            found.update(word for word in wanted if word.encode("utf-8", "surrogatepass") in text)
             if found == wanted:
                 return found
     return found
