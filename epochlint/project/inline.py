@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 
-from epochlint.documents.comments import comments
 from epochlint.project.assumptions import OPERATORS, AssumptionError, Assumptions, parse
 from epochlint.run.observation import Observation
 from epochlint.trainers import registry
@@ -81,6 +80,8 @@ def _judge(settings: Settings) -> None:
 def _read_comments(document: Document, found: Assumptions, problems: list[Observation]) -> None:
     if _MARK not in document.source.text:
         return
+    from epochlint.documents.comments import comments
+
     for comment in comments(document):
         text = comment.text.strip()
         if not text.startswith(_MARK):
