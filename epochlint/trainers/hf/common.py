@@ -6,6 +6,8 @@ section passes the section's path.
 
 from __future__ import annotations
 
+import re
+
 from epochlint.documents.document import Mapping, Scalar
 from epochlint.documents.scalars import boolean, number
 from epochlint.run.known import DEFAULT, UNKNOWN, Known, between, unknown
@@ -70,6 +72,23 @@ _SCHEDULES = {
 }
 
 
+# Families of models of images, sound and video, by the first word of a model's name: google/vit-base-patch16-224. Of
+# language models only, VietAI/vit5 is near.
+_OTHER_FAMILIES = re.compile(
+    r"(?:^|/)(?:vit|deit|beit|swin|swinv2|convnext|convnextv2|resnet|dinov2|detr|segformer|whisper|distil-whisper|wav2vec2"
+    r"|hubert|wavlm|clip|siglip|siglip2|videomae|timesformer|mask2former|yolos|timm|stable-diffusion)(?=[-_/]|\Z)",
+    re.IGNORECASE,
+)
+
+
+def _take_family(taker: Taker, prefix: tuple[str, ...]) -> None:
+    """Notes where the model is certainly no language model."""
+    found = taker.entry([(*prefix, "model_name_or_path")])
+    node = found[0].value if found is not None else None
+    if isinstance(node, Scalar) and isinstance(node.value, str) and _OTHER_FAMILIES.search(node.value):
+        taker.derive("language_model", Known(False, span=node.span))
+
+
 def take_common(
     taker: Taker,
     *,
@@ -91,6 +110,7 @@ def take_common(
     def default(name: str) -> object:
         return usual.get(name, MISSING)
 
+    _take_family(taker, prefix)
     taker.whole("per_device_batch", *paths("per_device_batch"), default=default("per_device_batch"))
     take_old_batch(taker, prefix)
     taker.whole("accumulation", *paths("accumulation"), default=default("accumulation"))
