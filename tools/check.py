@@ -1,6 +1,6 @@
 """Every check of the project, in the order in which they are cheapest: ruff, mypy, import contracts, tests.
 
-    python -m tools.check
+python -m tools.check
 """
 
 from __future__ import annotations
@@ -25,7 +25,10 @@ def main() -> int:
         print(f"== {' '.join(command)}", flush=True)
         module = [command[0]] if command[0] == "lint-imports" else [sys.executable, "-m", command[0]]
         status = subprocess.run([*module, *command[1:]], check=False).returncode
-        print(f"== {command[0]}: {'ok' if status == 0 else f'failed ({status})'}, {time.monotonic() - started:.1f} s", flush=True)
+        print(
+            f"== {command[0]}: {'ok' if status == 0 else f'failed ({status})'}, {time.monotonic() - started:.1f} s",
+            flush=True,
+        )
         if status:
             failed.append(command[0])
     if failed:

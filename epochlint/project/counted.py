@@ -116,7 +116,7 @@ def _one(source: DataSource, lookup: Lookup, max_bytes: int) -> Counted | None:
         return None
     total = 0
     for path in source.paths:
-        files = data_files(path, source.base, lookup)
+        files = data_files(source, path, lookup)
         if not files:
             return None
         for file in files:
@@ -154,14 +154,20 @@ def _count_file(source: DataSource, path: str, max_bytes: int) -> tuple[int, Cou
     return rows, whole
 
 
-def data_files(path: str, base: str, lookup: Lookup) -> list[str]:
+def data_files(source: DataSource, path: str, lookup: Lookup) -> list[str]:
     """The data files that a path in a config means: itself, a folder's, or those of a glob; all inside the project."""
-    from epochlint.records import expand
+    from epochlint.records import expand, splits
 
+    base = source.base
     found = lookup.resolve(path, base)
     root = lookup.root(base)
+    if found is not None and os.path.isfile(found):
+        return [found]
     if found is not None:
-        return [found] if os.path.isfile(found) else list(expand(found, root=root))
+        dealt = splits(found, root=root)
+        if len(dealt) > 1:  # which of them is meant, the split says
+            return dealt.get((source.split or "").partition("[")[0], [])
+        return list(expand(found, root=root))
     if any(mark in path for mark in "*?["):
         for start in (base, root, lookup.working):
             files = list(expand(os.path.join(start, path), root=root))

@@ -58,7 +58,7 @@ def observe(run: Run, lookup: Lookup, asked: frozenset[str], max_bytes: int) -> 
 
 def _files(source: DataSource, lookup: Lookup) -> Iterator[str]:
     for path in source.paths:
-        yield from data_files(path, source.base, lookup)
+        yield from data_files(source, path, lookup)
 
 
 def _size(path: str) -> int:

@@ -134,7 +134,8 @@ class Joiner:
         for command in commands:
             start = interpret(command)
             if start is not None:
-                yield Launch(start, document, os.path.dirname(path))
+                folder = os.path.dirname(path)  # where nothing says where it is started from
+                yield Launch(start, document, os.path.join(folder, command.folder or ""))
 
     def _launched(self, launch: Launch) -> None:
         """The runs of a launch."""

@@ -23,13 +23,13 @@ _SUM = re.compile(r"(?<![\d ])[\d ]+(?:[x*×]\s*\d+\s*)+=\s*" + _NUMBER + r"[^\n
 _EXAMPLES = re.compile(
     _NUMBER + r"\s*(?:training\s+)?(?:examples|records|samples|rows|conversations|dialogues|pairs)\b", re.IGNORECASE
 )
+_WORDS = ("batch", "examples", "records", "rows", "samples", "conversations", "dialogues", "pairs")
 _LONGEST = 1000  # characters; a longer comment is no statement, and would keep the patterns busy
 
 
 def stated(run: Run, lookup: Lookup) -> list[Observation]:
     """Comments beside the run's settings that state a batch, or a number of examples that is the number of messages."""
-    text = run.source.text
-    if not ("batch" in text and ("#" in text or "//" in text)) and "example" not in text and "sample" not in text:
+    if not _worth_reading(run.source.text):
         return []
     document = lookup.read(os.path.join(lookup.working, run.path))
     if document is None:
@@ -52,6 +52,24 @@ def stated(run: Run, lookup: Lookup) -> list[Observation]:
                 values = {"what": "the comment", "declared": declared, "records": rows}
                 found.append(Observation("data_messages_counted", comment.span, values))
     return found
+
+
+def _worth_reading(text: str) -> bool:
+    """Whether a comment may hold one of the words: finding the comments of a text for certain takes its scanner."""
+    if "/*" in text:
+        return True
+    text = text.lower()
+    for word in _WORDS:
+        at = text.find(word)
+        while at >= 0:
+            start, end = text.rfind("\n", 0, at) + 1, text.find("\n", at)
+            line = text[start:end] if end >= 0 else text[start:]
+            for mark in ("#", "//"):
+                behind = line.find(mark)
+                if behind >= 0 and word in line[behind:]:
+                    return True
+            at = text.find(word, end) if end >= 0 else -1
+    return False
 
 
 def _int(text: str) -> int:

@@ -29,7 +29,7 @@ numbers, shares are fractions of one, rates are what the optimizer is given.
 | load_best, metric_for_best, early_stopping_patience, save_total_limit | |
 | method, tuning | words of DESIGN: sft, dpo, ...; full, lora, qlora, prefix, ... |
 | beta, num_generations, loss_type | preference and reinforcement tuning |
-| steps_per_generation, generation_batch_size | micro-batches, or completions over all workers, of one generation (TRL) |
+| steps_per_generation, generation_batch_size | micro-batches, or completions over all workers, of a generation |
 | half_precision | "fp16", "bf16", "no" |
 | lora_rank, optimizer, model, sequence_length | |
 | language_model | False where the run is certainly no language model's |
@@ -87,7 +87,8 @@ class DataSource:
     `paths` are files, folders or globs as written, tried from `base`; `hub` is a data set's public name. The steps
     from rows to what the trainer is given are `operations`, each a function from rows to rows (None = cannot be
     known). `keep` says whether a row survives the trainer's own filter (None: all do); `records_of` how many records
-    one row becomes (None: one). `check` judges a row as the trainer or provider would: (observation, reason); None = good.
+    one row becomes (None: one). `check` judges a row as the trainer or provider would: (observation, reason), or
+    None for a good one.
     """
 
     __slots__ = ("base", "check", "format", "hub", "keep", "operations", "paths", "records_of", "rows", "span", "split")

@@ -19,6 +19,22 @@ if TYPE_CHECKING:
     from epochlint.documents.document import Document, Mapping
 
 
+def _cores(marks: str) -> list[str]:
+    """Texts of which one stands in whatever the marks match: of each alternative its longest plain part."""
+    cores = []
+    depth = start = 0
+    for at, character in enumerate(marks + "|"):
+        depth += (character == "(") - (character == ")")
+        if character == "|" and not depth:
+            plain = marks[start:at].replace("\\b", "(").replace("\\.", ".")
+            # What stands in brackets, or may be left out, is no part of every match.
+            while (outer := re.sub(r"\([^()]*\)?|\[[^\]]*\]|.[?*]|\\.", "\n", plain)) != plain:
+                plain = outer
+            cores.append(max(re.findall(r"[\w ./:-]*", plain), key=len))
+            start = at + 1
+    return cores
+
+
 class Entry:
     """A module's name and what must stand in a text for it to be asked.
 
@@ -26,16 +42,26 @@ class Entry:
     packages whose calls can be its configs. `companion`: the file belongs to a run, it is none itself.
     """
 
-    __slots__ = ("_marks", "companion", "module", "packages")
+    __slots__ = ("_marks", "_pattern", "_words", "companion", "module", "packages")
 
     def __init__(self, module: str, marks: str, packages: tuple[str, ...] = (), companion: bool = False) -> None:
         self.module = module
         self._marks = marks
+        # Looking for a few words is twenty times as quick as an expression that begins with any of them.
+        self._words = _cores(marks)
+        self._pattern: re.Pattern[str] | None = None
         self.packages = packages
         self.companion = companion
 
     def may_hold(self, text: str) -> bool:
-        return re.search(self._marks, text) is not None
+        for word in self._words:
+            if word in text:
+                break
+        else:
+            return False
+        if self._pattern is None:
+            self._pattern = re.compile(self._marks)
+        return self._pattern.search(text) is not None
 
     def load(self) -> ModuleType:
         return import_module(f"epochlint.trainers.{self.module}")

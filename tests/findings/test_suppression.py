@@ -116,7 +116,13 @@ def test_in_python() -> None:
 def test_in_a_notebook() -> None:
     def notebook(comment: str) -> str:
         source = SCRIPT.format(above="", comment=comment).splitlines(keepends=True)
-        cell: dict[str, object] = {"cell_type": "code", "metadata": {}, "execution_count": None, "outputs": [], "source": source}
+        cell: dict[str, object] = {
+            "cell_type": "code",
+            "metadata": {},
+            "execution_count": None,
+            "outputs": [],
+            "source": source,
+        }
         return json.dumps({"cells": [cell], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}, indent=1)
 
     assert _codes(check_project({"a.ipynb": notebook("")}, select=ASKED)) == ["WRM005"]

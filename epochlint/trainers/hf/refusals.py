@@ -60,6 +60,8 @@ def _precision(taker: HfTaker) -> None:
             refuse(taker, second.key_span, f"{one} and {other} are both on; at most one of them can be")
 
 
+_NEWEST = "5.24.0"  # of transformers, in data/transformers.json
+
 _ENUMS = (
     "lr_scheduler_type",
     "optim",
@@ -91,7 +93,9 @@ def _words(taker: HfTaker, consumer: Consumer, narrowed: VersionRange) -> None:
         if words and word not in words:
             import difflib
 
-            close = [one for one in words if word.startswith(one + "_")] or difflib.get_close_matches(word, words, 1)
+            newest = table.words(key, narrowed.high or narrowed.below or _NEWEST)
+            kept = [one for one in words if one in newest] or words  # none that is gone in a newer version
+            close = [one for one in kept if word.startswith(one + "_")] or difflib.get_close_matches(word, kept, 1)
             hint = f"; did you mean {close[0]}?" if close else ""
             refuse(taker, found[0].key_span, f"{word} is no {key} that transformers knows{hint}")
 
@@ -340,7 +344,7 @@ def evaluation_data(run: Run, *, judged: bool = True) -> None:
     if not strategy.exact or not data.exact:
         return
     if data.value is True and strategy.value == "no" and judged:
-        reason = "eval_strategy is no" if strategy.by_hand else "eval_strategy is not written, and no by default"
+        reason = "eval_strategy is `no`" if strategy.by_hand else "eval_strategy is not written and is `no` by default"
         _observe(run, "evaluation_off", run.where("eval_strategy", "eval_steps", "validation"), None, reason=reason)
     if data.value is False and strategy.by_hand and strategy.value in ("steps", "epoch"):
         _observe(run, "evaluation_without_data", run.where("eval_strategy"), None)

@@ -9,6 +9,7 @@ from epochlint.documents.document import Scalar, Sequence, Unresolved
 from epochlint.documents.python.model import (
     Choice,
     DatasetNode,
+    Derived,
     Parsed,
     PythonDocument,
     Reference,
@@ -173,7 +174,9 @@ def _take_validation(run: Run, around: Surroundings, entry: Entry | None, base: 
         run.settings["validation"] = Known(False) if around.whole and not _sets(around, "eval_dataset") else unknown()
         return
     node = entry.value
-    if isinstance(node, Scalar) and node.value is None:
+    if isinstance(node, Derived) and node.default and node.value is None:  # what fills it may come from a launch
+        run.settings["validation"] = unknown(entry.key_span, node.span)
+    elif isinstance(node, Scalar) and node.value is None:
         run.settings["validation"] = Known(False, WRITTEN, key_span=entry.key_span, span=node.span)
     elif isinstance(node, (Choice, Unresolved)) and not isinstance(node, Symbol):
         # `val if args.do_eval else None`, a value of a function: it may be None.
