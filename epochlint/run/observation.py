@@ -7,7 +7,7 @@
 | misspelt_key | key, suggestion, consumer, rejected | a key table |
 | unknown_key | key, consumer, rejected | a key table |
 | boolean_trap | key, raw, loaded, consumer | an unquoted yes/no/on/off where a word is expected |
-| misread_number | key, raw, how, loader, setting, raises (stops the run) | 010, 1:30, None, 2,000 where a number belongs |
+| misread_number | key, raw, how, loader, setting, raises (stops the run) | 010, 1:30, None, 2,000 for a number |
 | bad_comment | reason | a comment to epochlint that cannot be read |
 | unused_suppression, unknown_suppression | word, reason | a comment that silences findings |
 | comment_cuts_command | lost | a comment or blank line in a continued launch |
