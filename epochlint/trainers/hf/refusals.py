@@ -95,7 +95,8 @@ def _words(taker: HfTaker, consumer: Consumer, narrowed: VersionRange) -> None:
 
             newest = table.words(key, narrowed.high or narrowed.below or _NEWEST)
             kept = [one for one in words if one in newest] or words  # none that is gone in a newer version
-            close = [one for one in kept if word.startswith(one + "_")] or difflib.get_close_matches(word, kept, 1)
+            close = [one for one in kept if word.startswith(one + "_") or one.startswith(word + "_")]
+            close = close or difflib.get_close_matches(word, kept, 1)
             hint = f"; did you mean {close[0]}?" if close else ""
             refuse(taker, found[0].key_span, f"{word} is no {key} that transformers knows{hint}")
 

@@ -27,7 +27,7 @@ def test_nothing_to_say() -> None:
     [
         ('"fp16": true, "bf16": true', "fp16 and bf16"),
         ('"lr_scheduler_type": "cosine_annealing"', "did you mean cosine"),
-        ('"optim": "adamw"', "adamw is no optim"),
+        ('"optim": "adamw"', "adamw is no optim that transformers knows; did you mean adamw_torch?"),
         ('"eval_strategy": "step"', "step is no eval_strategy"),
         ('"eval_strategy": false', "takes a word"),
         ('"max_steps": 2.5', "whole number"),
