@@ -187,7 +187,7 @@ def _documents(options: Options, lookup: Lookup, report: Report) -> Iterable[tup
             if found.named:
                 report.skipped.append(Skipped(found.shown, source.reason))
             continue
-        if registry.ANY_MARK.search(source.text) is None:
+        if not registry.any_may_hold(source.text):
             continue
         document = _read(source, report)
         if document is None:

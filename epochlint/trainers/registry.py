@@ -19,18 +19,25 @@ if TYPE_CHECKING:
     from epochlint.documents.document import Document, Mapping
 
 
+_WORDS = re.compile(r"[\w /-]+(?:\|[\w /-]+)*\Z")  # marks that are nothing but words
+_OPEN = re.compile(r"\([^()]*\)|\[[^\]]*\]|[^(][?*]|\\.")
+_PLAIN = re.compile(r"[\w ./:-]*")
+
+
 def _cores(marks: str) -> list[str]:
     """Texts of which one stands in whatever the marks match: of each alternative its longest plain part."""
+    if _WORDS.match(marks):
+        return marks.split("|")
     cores = []
     depth = start = 0
     for at, character in enumerate(marks + "|"):
         depth += (character == "(") - (character == ")")
         if character == "|" and not depth:
-            plain = marks[start:at].replace("\\b", "(").replace("\\.", ".")
+            plain = marks[start:at].replace("\\b", "\n").replace("\\.", ".")
             # What stands in brackets, or may be left out, is no part of every match.
-            while (outer := re.sub(r"\([^()]*\)?|\[[^\]]*\]|.[?*]|\\.", "\n", plain)) != plain:
+            while (outer := _OPEN.sub("\n", plain)) != plain:
                 plain = outer
-            cores.append(max(re.findall(r"[\w ./:-]*", plain), key=len))
+            cores.append(max(_PLAIN.findall(plain), key=len))
             start = at + 1
     return cores
 
@@ -116,7 +123,8 @@ TRAINERS: tuple[Entry, ...] = (
     ),
     Entry(
         "ms_swift",
-        r"tuner_type|split_dataset_ratio|rlhf_type|sft_type|\b(?:swift|megatron) (?:sft|pt|rlhf)\b|swift[./]cli[./]",
+        r"tuner_type|split_dataset_ratio|rlhf_type|sft_type|swift[./]cli[./]"
+        r"|\bswift (?:sft|pt|rlhf)\b|\bmegatron (?:sft|pt|rlhf)\b",
     ),
     Entry("unsloth", r"train_on_completions|training_type|\bunsloth train\b"),
     Entry("oumi", r"\btrainer_type\b|\boumi (?:train|distributed)\b"),
@@ -137,8 +145,11 @@ TRAINERS: tuple[Entry, ...] = (
     ),
 )
 
-# A text without any of these words cannot be a config, a launch or a companion of anything known here.
-ANY_MARK = re.compile("|".join(f"(?:{entry._marks})" for entry in TRAINERS))
+
+def any_may_hold(text: str) -> bool:
+    """Whether a text can be a config, a launch or a companion of anything known here."""
+    return any(entry.may_hold(text) for entry in TRAINERS)
+
 
 # Keys that hardly anything but a fine-tuning config has: a file with one of them that cannot be parsed is worth a word.
 _CERTAIN = re.compile(
