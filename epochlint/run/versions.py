@@ -6,27 +6,65 @@ import re
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from epochlint.source import Span
 
-Key = tuple[tuple[int, ...], int, int]
+    Key = tuple[Any, ...]
 
-_VERSION = re.compile(
-    r"\s*v?(?:\d+!)?(\d+(?:\.\d+)*)(?:[-_.]?(a|alpha|b|beta|c|rc|pre|preview|dev|post)[-_.]?(\d*))?", re.IGNORECASE
-)
-_STAGE = {"dev": -4, "a": -3, "alpha": -3, "b": -2, "beta": -2, "c": -1, "rc": -1, "pre": -1, "preview": -1, "post": 1}
 _CLAUSE = re.compile(r"(===|==|~=|!=|<=|>=|<|>)\s*([^,;\s]+)")
 
+_VERSION = (
+    r"\s*v?(?:([0-9]+)!)?([0-9]+(?:\.[0-9]+)*)"
+    r"(?:[-_.]?(a|b|c|rc|alpha|beta|pre|preview)[-_.]?([0-9]*))?"
+    r"(?:(?:[-_.]?(?:post|rev|r)[-_.]?([0-9]*))|-([0-9]+))?"
+    r"(?:([-_.]?dev[-_.]?)([0-9]*))?"
+    r"(?:\+([a-z0-9]+(?:[-_.][a-z0-9]+)*))?\s*(?:\.\*)?\Z"
+)
+_PRE = {"a": 0, "alpha": 0, "b": 1, "beta": 1, "c": 2, "rc": 2, "pre": 2, "preview": 2}
+_FINAL = ((3, 0), -1, (1, 0), ())  # no pre, post, dev or local part
 
-def version_key(text: str) -> Key:
-    """A total order over version texts: 4.9 < 4.46.0rc1 < 4.46 = 4.46.0 < 5.0. Never raises; odd text sorts first."""
-    match = _VERSION.match(text)
+
+_keys: dict[str, Key] = {}
+
+
+def version_key(version: str) -> Key:
+    """A key that sorts versions as PEP 440 does. Never raises: a text that is no version sorts below all versions."""
+    key = _keys.get(version)
+    if key is None:
+        key = _parsed(version)
+        if len(_keys) < 2000:
+            _keys[version] = key
+    return key
+
+
+def _parsed(version: str) -> Key:
+    if len(version) > 200:
+        return (0, version)
+    parts = version.split(".")
+    if version.isascii() and all(part.isdecimal() for part in parts):  # nearly all are
+        return (1, 0, _release(parts), *_FINAL)
+    match = re.match(_VERSION, version.lower())
     if match is None:
-        return ((), 0, 0)
-    release = [int(part[:9]) for part in match[1].split(".")]  # no release number is longer
-    while release and release[-1] == 0:
-        release.pop()
-    stage = _STAGE[match[2].lower()] if match[2] else 0
-    return (tuple(release), stage, int(match[3][:9] or 0) if match[2] else 0)
+        return (0, version)
+    epoch, release, pre, pre_number, post, dash, dev, dev_number, local = match.groups()
+    after = -1 if post is None and dash is None else int(post or dash or 0)
+    if pre is not None:
+        before = (_PRE[pre], int(pre_number or 0))
+    elif dev is not None and after < 0:
+        before = (-1, 0)  # 1.0.dev1 comes before 1.0a1
+    else:
+        before = (3, 0)
+    place = (0, int(dev_number or 0)) if dev is not None else (1, 0)
+    label = tuple((1, int(p), "") if p.isdecimal() else (0, 0, p) for p in re.split("[-_.]", local)) if local else ()
+    return (1, int(epoch or 0), _release(release.split(".")), before, after, place, label)
+
+
+def _release(parts: list[str]) -> tuple[int, ...]:
+    numbers = [int(part) for part in parts]
+    while len(numbers) > 1 and not numbers[-1]:
+        numbers.pop()
+    return tuple(numbers)
 
 
 class VersionRange:

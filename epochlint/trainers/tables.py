@@ -11,12 +11,15 @@ import json
 import os
 import re
 
+from epochlint.run.versions import version_key
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Any, Final
 
-    Key = tuple[Any, ...]
+    from epochlint.run.versions import Key
+
     Range = tuple["str | None", "str | None"]
 
 _DATA = os.path.join(os.path.dirname(os.path.abspath(__file__)), "data")
@@ -36,58 +39,6 @@ MISSING: Final = _Missing()
 """The default of a key that has none: required, unknown, made by code, or not the same over the versions asked for."""
 
 # ------------------------------------------------------------------------------------------------ versions
-
-_VERSION = (
-    r"\s*v?(?:([0-9]+)!)?([0-9]+(?:\.[0-9]+)*)"
-    r"(?:[-_.]?(a|b|c|rc|alpha|beta|pre|preview)[-_.]?([0-9]*))?"
-    r"(?:(?:[-_.]?(?:post|rev|r)[-_.]?([0-9]*))|-([0-9]+))?"
-    r"(?:([-_.]?dev[-_.]?)([0-9]*))?"
-    r"(?:\+([a-z0-9]+(?:[-_.][a-z0-9]+)*))?\s*(?:\.\*)?\Z"
-)
-_PRE = {"a": 0, "alpha": 0, "b": 1, "beta": 1, "c": 2, "rc": 2, "pre": 2, "preview": 2}
-_FINAL = ((3, 0), -1, (1, 0), ())  # no pre, post, dev or local part
-
-
-_keys: dict[str, Key] = {}
-
-
-def version_key(version: str) -> Key:
-    """A key that sorts versions as PEP 440 does. Never raises: a text that is no version sorts below all versions."""
-    key = _keys.get(version)
-    if key is None:
-        key = _parsed(version)
-        if len(_keys) < 2000:
-            _keys[version] = key
-    return key
-
-
-def _parsed(version: str) -> Key:
-    if len(version) > 200:
-        return (0, version)
-    parts = version.split(".")
-    if version.isascii() and all(part.isdecimal() for part in parts):  # nearly all are
-        return (1, 0, _release(parts), *_FINAL)
-    match = re.match(_VERSION, version.lower())
-    if match is None:
-        return (0, version)
-    epoch, release, pre, pre_number, post, dash, dev, dev_number, local = match.groups()
-    after = -1 if post is None and dash is None else int(post or dash or 0)
-    if pre is not None:
-        before = (_PRE[pre], int(pre_number or 0))
-    elif dev is not None and after < 0:
-        before = (-1, 0)  # 1.0.dev1 comes before 1.0a1
-    else:
-        before = (3, 0)
-    place = (0, int(dev_number or 0)) if dev is not None else (1, 0)
-    label = tuple((1, int(p), "") if p.isdecimal() else (0, 0, p) for p in re.split("[-_.]", local)) if local else ()
-    return (1, int(epoch or 0), _release(release.split(".")), before, after, place, label)
-
-
-def _release(parts: list[str]) -> tuple[int, ...]:
-    numbers = [int(part) for part in parts]
-    while len(numbers) > 1 and not numbers[-1]:
-        numbers.pop()
-    return tuple(numbers)
 
 
 def allowed(specifier: str, version: str) -> bool:
