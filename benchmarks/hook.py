@@ -31,6 +31,7 @@ FILES = 1000
 
 # Sixty lines each, of which the half means nothing to any trainer.
 LONG = CONFIG + "".join(f"save_option_{number}: value {number}  # a comment\n" for number in range(52))
+OTHER = "".join(f"service_{number}:\n  image: registry/{number}\n  replicas: 3  # enough\n" for number in range(20))
 
 
 def main() -> None:
@@ -40,8 +41,8 @@ def main() -> None:
     words = parser.parse_args()
     with tempfile.TemporaryDirectory() as made:
         folder = Path(made)
-        plain, settled, many = folder / "plain", folder / "settled", folder / "many"
-        for one in (plain, settled, many):
+        plain, settled, many, others = (folder / name for name in ("plain", "settled", "many", "others"))
+        for one in (plain, settled, many, others):
             one.mkdir()
             (one / ".git").mkdir()  # the project begins here
         (plain / "train.yaml").write_text(CONFIG)
@@ -49,9 +50,11 @@ def main() -> None:
         (settled / "pyproject.toml").write_text(SETTINGS)
         for number in range(FILES):
             (many / f"train{number:04}.yaml").write_text(LONG.replace("500", str(500 + number)))
+            (others / f"values{number:04}.yaml").write_text(OTHER)
         yamllint = words.yamllint or _installed(folder, "yamllint")
         _commands(words.rounds, plain, settled, yamllint)
-        _throughput(many, yamllint, max(2, words.rounds // 7))
+        _throughput("training configs", many, yamllint, max(2, words.rounds // 7))
+        _throughput("other YAMLs", others, yamllint, max(2, words.rounds // 7))
 
 
 def _commands(rounds: int, plain: Path, settled: Path, yamllint: str) -> None:
@@ -72,7 +75,7 @@ def _commands(rounds: int, plain: Path, settled: Path, yamllint: str) -> None:
         print(f"{name:<28} {seconds * 1000:7.1f} ms  {seconds / base:5.1f} x")
 
 
-def _throughput(many: Path, yamllint: str, rounds: int) -> None:
+def _throughput(what: str, many: Path, yamllint: str, rounds: int) -> None:
     epochlint = os.path.join(os.path.dirname(sys.executable), "epochlint")
     names = sorted(path.name for path in many.iterdir() if path.suffix == ".yaml")
     commands = {"epochlint": [epochlint, "--force-exclude", *names], "yamllint": [yamllint, "-d", "relaxed", *names]}
@@ -81,7 +84,7 @@ def _throughput(many: Path, yamllint: str, rounds: int) -> None:
         for name, command in commands.items():
             best[name] = min(best[name], _seconds(command, many))
     for name, seconds in best.items():
-        print(f"{name + f', {FILES:,} YAMLs of 60 lines':<34} {seconds:6.2f} s  {FILES / seconds:6,.0f} files/s")
+        print(f"{name + f', {FILES:,} {what} of 60 lines':<46} {seconds:6.2f} s  {FILES / seconds:6,.0f} files/s")
 
 
 def _seconds(command: list[str], folder: Path) -> float:

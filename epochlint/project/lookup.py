@@ -27,7 +27,7 @@ _LAUNCHES = (".sh", ".bash", ".sbatch", ".slurm", ".pbs", ".job")
 class Lookup:
     """Documents by path, each read once."""
 
-    __slots__ = ("_documents", "_folders", "_roots", "given_root", "working")
+    __slots__ = ("_documents", "_endings", "_folders", "_roots", "given_root", "working")
 
     def __init__(self, given_root: str | None = None) -> None:
         self.working = os.getcwd()
@@ -35,6 +35,7 @@ class Lookup:
         self._documents: dict[str, Document | None] = {}
         self._roots: dict[str, str] = {}
         self._folders: dict[str, list[str]] = {}
+        self._endings: dict[tuple[str, tuple[str, ...]], list[str]] = {}
 
     def shown(self, path: str) -> str:
         """A path as the reports show it: relative to the working directory, forward slashes."""
@@ -141,12 +142,20 @@ class Lookup:
         looked = 0
         for place in above(folder, root):
             for inside in (place, os.path.join(place, "scripts")):
-                for candidate in self.files(inside):
-                    if not candidate.endswith(suffixes) or looked >= _COMPANION_COUNT:
-                        continue
+                for candidate in self._ending(inside, suffixes):
+                    if looked >= _COMPANION_COUNT:
+                        break
                     looked += 1
                     if candidate != os.path.abspath(path) and name in self.start_of(candidate, _COMPANION_SIZE):
                         yield candidate
+
+    def _ending(self, folder: str, suffixes: tuple[str, ...]) -> list[str]:
+        """The files of a folder with some suffixes; kept, since a folder of a thousand configs is asked for each."""
+        found = self._endings.get((folder, suffixes))
+        if found is None:
+            found = [path for path in self.files(folder) if path.endswith(suffixes)]
+            self._endings[folder, suffixes] = found
+        return found
 
     def files(self, folder: str) -> list[str]:
         """The files of a folder, sorted."""
