@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 _REQUIREMENT = re.compile(
     r"""^[\s"'\-]*([A-Za-z0-9][A-Za-z0-9._-]*)\s*(?:\[[^\]]*\])?\s*((?:(?:===|==|~=|!=|<=|>=|<|>|=)\s*[\w.*+!-]+\s*,?\s*)+)"""
 )
+# a tagged release: "transformers @ git+https://host/owner/transformers.git@v4.45.0", "git+https://host/owner/trl@0.12.0"
+_TAGGED = re.compile(r"""\bgit\+\w+://[^\s"'#;]*/([\w.-]+?)(?:\.git)?@v?([0-9]+(?:\.[0-9]+)+)(?=[\s"'#;,]|$)""")
 _LOCKED = re.compile(r"""name\s*=\s*["']([\w.-]+)["']\s*\n\s*version\s*=\s*["']([^"']+)["']""")
 _POETRY = re.compile(r"""^\s*([A-Za-z0-9][\w.-]*)\s*=\s*(?:\{[^}\n]*version\s*=\s*)?["']([\^~=<>!]?[^"']*)["']""")
 _PACKAGES = frozenset({
@@ -61,6 +63,9 @@ def _read(path: str, data: bytes) -> Iterator[tuple[str, VersionRange]]:
             versions = specified(specifier)
             if versions is not ANY:
                 yield match[1], versions
+        elif (tagged := _TAGGED.search(line)) is not None and canonical(tagged[1]) in _PACKAGES:
+            if not line.lstrip().startswith("#"):
+                yield tagged[1], exactly(tagged[2])
         elif path.endswith(("pyproject.toml", "Pipfile")):
             poetry = _POETRY.match(line)
             if poetry is not None and canonical(poetry[1]) in _PACKAGES:
