@@ -100,7 +100,7 @@ def _seconds(command: list[str], folder: Path) -> float:
 def _installed(folder: Path, package: str) -> str:
     subprocess.run([sys.executable, "-m", "venv", folder / "venv"], check=True)
     scripts = folder / "venv" / ("Scripts" if os.name == "nt" else "bin")
-    pip = [scripts / "python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check", package]
+    pip = [str(scripts / "python"), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", package]
     subprocess.run(pip, check=True)
     return str(scripts / package)
 

@@ -30,6 +30,13 @@ BAD = GOOD.replace("cosine", "constant")
 pytestmark = pytest.mark.skipif(shutil.which("bash") is None, reason="the action's steps are bash")
 
 
+def test_it_is_an_action_by_the_schema() -> None:
+    pytest.importorskip("check_jsonschema")
+    words = ["-m", "check_jsonschema", "--builtin-schema", "vendor.github-actions", str(ROOT / "action.yml")]
+    done = subprocess.run([sys.executable, *words], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
 def test_no_input_is_put_into_a_script() -> None:
     for step in STEPS:
         assert "${{" not in step.get("run", ""), "what a stranger writes comes by the environment"

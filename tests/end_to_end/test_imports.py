@@ -117,7 +117,7 @@ def trapped(tmp_path: Path) -> Path:
     (folder / "run.sh").write_text(
         "touch $TRAPS/shell\npython train.py --max_steps $(touch $TRAPS/substitution; echo 5)\n"
     )
-    cell = {"cell_type": "code", "metadata": {}, "execution_count": None, "outputs": []}
+    cell: dict[str, object] = {"cell_type": "code", "metadata": {}, "execution_count": None, "outputs": []}
     cells = [{**cell, "source": [TRAP.format(name="notebook") + TRAIN]}, {**cell, "source": ["!touch $TRAPS/magic"]}]
     (folder / "a.ipynb").write_text(json.dumps({"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}))
     for name in ("training_args.bin", "data.pkl", "optimizer.pt"):
