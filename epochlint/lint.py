@@ -13,6 +13,7 @@ from epochlint.project.complete import complete, smoke_named
 from epochlint.project.inline import Said
 from epochlint.project.join import Joiner, Skipped
 from epochlint.project.lookup import Lookup
+from epochlint.project.scaling import may_scale
 from epochlint.project.silence import silence
 from epochlint.rules import engine
 from epochlint.rules.chosen import chosen
@@ -187,7 +188,7 @@ def _documents(options: Options, lookup: Lookup, report: Report) -> Iterable[tup
             if found.named:
                 report.skipped.append(Skipped(found.shown, source.reason))
             continue
-        if not registry.any_may_hold(source.text):
+        if not registry.any_may_hold(source.text) and not may_scale(source.text):
             continue
         document = _read(source, report)
         if document is None:

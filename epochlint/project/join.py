@@ -100,6 +100,8 @@ class Joiner:
         for path, document in given:
             if document.syntax in _PYTHONS and not self._is_used(path):
                 self._alone(document, self._script, path, document)
+        for _, document in given:
+            self._alone(document, self._recipe, document)
         for path, document in given:
             if document.syntax in _VALUES and not self._is_used(path):
                 self._alone(document, self._config, path, document)
@@ -115,6 +117,15 @@ class Joiner:
         except Exception as error:  # whatever it is, it is told
             self.joined.skipped.append(Skipped(document.source.path, told(error), KIND))
             return None
+
+    def _recipe(self, document: Document) -> None:
+        """What a training loop of somebody's own does with the settings."""
+        if document.syntax in _PYTHONS:
+            from epochlint.documents.python.model import PythonDocument
+            from epochlint.project.scaling import scaled_rates
+
+            if isinstance(document, PythonDocument):
+                self.joined.observations.extend(scaled_rates(document))
 
     # Launches -----------------------------------------------------------------------------------------------------
 
