@@ -224,8 +224,8 @@ def sources(data: DatasetNode, entry: Entry, base: str, run: Run) -> Iterator[Da
 
 
 def _is_path(name: str) -> bool:
-    """Whether a data set's name is a file; a folder's files are told apart by split, which is not done here."""
-    return name.endswith((".json", ".jsonl", ".csv", ".parquet", ".arrow", ".txt"))
+    """Whether a data set's name is a file or folder here; a bare name may be the hub's."""
+    return name.startswith(("./", "../")) or name.endswith((".json", ".jsonl", ".csv", ".parquet", ".arrow", ".txt"))
 
 
 def _operations(data: DatasetNode) -> Iterator[Operation]:
