@@ -154,3 +154,12 @@ def test_the_guard_bites(tmp_path: Path) -> None:
     for code in ("open('x', 'w')", "__import__('socket').socket()", "__import__('os').system('true')"):
         script = _GUARDED.replace("sys.exit(main(sys.argv[1:]))", code)
         assert subprocess.run([sys.executable, "-I", "-c", script], cwd=tmp_path, check=False).returncode == 99
+
+
+def test_python_m_is_the_command(tmp_path: Path) -> None:
+    (tmp_path / "args.yaml").write_text(BAD)
+    done = subprocess.run(
+        [sys.executable, "-m", "epochlint", "args.yaml"], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (1, "")
+    assert "WRM005" in done.stdout
