@@ -21,7 +21,10 @@ if TYPE_CHECKING:
 _MARKS = (".git", "epochlint.toml")
 _COMPANION_SIZE = 200 * 1024
 _COMPANION_COUNT = 200
-_LAUNCHES = (".sh", ".bash", ".sbatch", ".slurm", ".pbs", ".job")
+_LAUNCHES = (
+    ".sh", ".bash", ".sbatch", ".slurm", ".pbs", ".job",
+    "Makefile", "makefile", "justfile", "Dockerfile", "compose.yml", "compose.yaml",
+)  # fmt: skip
 
 
 class Lookup:

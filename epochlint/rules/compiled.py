@@ -325,7 +325,7 @@ RULES: tuple[Any, ...] = (
    (('warning', ('constant', True), None),), ('settings.save_steps',),
    ((('written', 'settings.save_strategy'),
      ('save_steps has no effect: the save strategy is no, and no checkpoint is written',)),
-    (None, ('save_steps has no effect: nobody set the save strategy, and here it is no by default',))),
+    (None, ('save_steps has no effect: nobody set the save strategy, and here it is `no` by default',))),
    ((('settings.save_strategy',), ('this saves nothing',)),), None, False),)),
 ('CKP003', 'best-checkpoint-deleted', 'CKP', 'So few checkpoints are kept that the best one can be deleted.', False,
  'note', (), (), False,

@@ -95,3 +95,25 @@ def test_data_outside_the_project_is_not_read() -> None:
     files = {"inside/.git/HEAD": "", "inside/config.yaml": AXOLOTL.format(path="../data.jsonl"), "data.jsonl": ROW * 64}
     (run,) = check_project(files, paths=["inside"]).runs
     assert not run.scenarios.fact("rows").exact
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("run.sh", "accelerate launch --num_processes 4 -m axolotl.cli.train config.yaml\n"),
+        ("Makefile", "train:\n\taccelerate launch --num_processes 4 -m axolotl.cli.train config.yaml\n"),
+        (
+            "docker-compose.yml",
+            (
+                "services:\n  train:\n    image: some/image\n"
+                "    command: accelerate launch --num_processes 4 -m axolotl.cli.train config.yaml\n"
+            ),
+        ),
+    ],
+)
+def test_a_config_alone_is_read_as_within_its_folder(name: str, text: str) -> None:
+    files = {name: text, "config.yaml": AXOLOTL.format(path="data.jsonl"), "data.jsonl": ROW * 640}
+    whole, alone = check_project(files), check_project(files, paths=["config.yaml"])
+    assert [run.scenarios.fact("gpus").value for run in whole.runs] == [4]
+    assert [run.scenarios.fact("gpus").value for run in alone.runs] == [4]
+    assert whole.runs[0].scenarios.fact("total_steps").value == alone.runs[0].scenarios.fact("total_steps").value
