@@ -15,7 +15,7 @@ from epochlint.project.inline import Said
 from epochlint.project.kubernetes import embedded, manifests, processes
 from epochlint.project.lookup import Lookup
 from epochlint.project.requirements import required
-from epochlint.run.known import LAUNCH, WRITTEN, Known
+from epochlint.run.known import COMPANION, LAUNCH, WRITTEN, Known
 from epochlint.run.observation import Observation
 from epochlint.run.versions import Versions
 from epochlint.settings import Settings, SettingsError
@@ -212,7 +212,11 @@ class Joiner:
         known = processes(launch.document) if launch.document.syntax == "yaml" else None
         if known is None:
             known = launch.start.gpus()
-        if known is not None and not run.has("gpus"):
+        if known is None:
+            return
+        # An environment that the config asks for does not replace one that is there.
+        asked = run.setting("gpus").origin == COMPANION and known.span is not None
+        if asked or not run.has("gpus"):
             run.settings["gpus"] = known
 
     def _manifest(self, path: str, document: Document) -> None:

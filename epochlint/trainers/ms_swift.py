@@ -13,7 +13,7 @@ from math import ceil
 from epochlint.documents.document import Mapping, Scalar, Sequence
 from epochlint.documents.scalars import boolean, number, plain_count
 from epochlint.run.counting import Batch, Counting, Shape, Steps, by_loader, share_up, times
-from epochlint.run.known import DEFAULT, DERIVED, UNKNOWN, WRITTEN, Known, between
+from epochlint.run.known import COMPANION, DEFAULT, DERIVED, UNKNOWN, WRITTEN, Known, between
 from epochlint.run.run import DataSource
 from epochlint.trainers import tables
 from epochlint.trainers.hf import keys, refusals
@@ -99,9 +99,12 @@ class _Reader:
         self.kind = _kind(reading)
         self.table = table = tables.load("ms-swift", self.kind)
         self.versions = reading.versions.of("ms-swift")
+        started = _processes(reading)
         reading = copied(reading, [_without_environment(layer) for layer in reading.layers])
         reading.via = "argparse"
         self.hf = hf = Hf(reading, LABEL, table, (), LOADER)
+        if started is not None:
+            hf.taker.derive("gpus", started)
         own = own_keys(hf, table)
         hf.within = told_by_keys(hf, table, own)
         self.megatron = reading.command[:2] == ("cli", "megatron") or any(
@@ -359,6 +362,24 @@ def _kind(reading: Reading) -> str:
         if name in ("sft", "pt", "rlhf"):
             return name
     return "rlhf" if "rlhf_type" in reading else "sft"
+
+
+def _processes(reading: Reading) -> Known | None:
+    """`ENV: {NPROC_PER_NODE: 8}` in a file: variables that are set, where they are not yet, before torchrun is chosen
+    (`cli/main.py`)."""
+    per_node, nodes = reading.entry("ENV", "NPROC_PER_NODE"), reading.entry("ENV", "NNODES")
+    if per_node is None and nodes is None:
+        return None
+    product = 1
+    for entry in (per_node, nodes):
+        node = entry[0].value if entry is not None else None
+        count = number(node) if isinstance(node, Scalar) else None
+        if entry is not None and (count is None or count < 1 or count != int(count)):
+            return UNKNOWN
+        product *= int(count or 1)
+    place = per_node or nodes
+    assert place is not None
+    return Known(product, COMPANION, key_span=place[0].key_span, span=place[0].value.span)
 
 
 def _without_environment(layer: Layer) -> Layer:

@@ -92,3 +92,21 @@ def test_file_and_its_environment() -> None:
     assert run.run.trainer == "ms-swift"
     assert not [finding for finding in report.findings if finding.level == "error"]
     assert value(run, "learning_rate") == 1e-4
+
+
+@pytest.mark.parametrize(("environment", "workers"), [("", 6), ("NPROC_PER_NODE=4 NNODES=1 ", 4)])
+def test_an_environment_in_the_file_starts_torchrun_where_none_is_set(environment: str, workers: int) -> None:
+    config = """\
+model: m
+dataset: data.jsonl
+tuner_type: lora
+split_dataset_ratio: 0
+num_train_epochs: 1
+ENV:
+  NPROC_PER_NODE: 3
+  NNODES: 2
+"""
+    files = {"sft.sh": f"{environment}swift sft config.yaml\n", "config.yaml": config, "data.jsonl": ROWS}
+    (run,) = check_project(files, {"ms-swift": "4.6.0"}, ["sft.sh"]).runs
+    assert value(run, "gpus") == workers
+    assert value(run, "accumulation") == -(-16 // workers)
