@@ -404,7 +404,7 @@ def test_an_environment_from_outside() -> None:
     ("text", "folder"),
     [
         ("python train.py", ""),
-        ("cd /work/x\npython train.py", "/work/x"),
+        ("cd /srv/x\npython train.py", "/srv/x"),
         ("cd a && cd b && python train.py", "a/b"),
         ("cd $X\npython train.py", None),
         ("cd a\ncd -\npython train.py", None),
