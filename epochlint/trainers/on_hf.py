@@ -6,7 +6,7 @@ from epochlint.documents.document import Mapping
 from epochlint.run.versions import VersionRange, specified
 from epochlint.trainers import tables
 from epochlint.trainers.hf import keys
-from epochlint.trainers.hf.loading import HfTaker, copied
+from epochlint.trainers.hf.loading import copied
 from epochlint.trainers.trainer import Layer
 
 TYPE_CHECKING = False
@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping as AnyMapping
     from typing import Any
 
-    from epochlint.documents.document import Entry, Scalar
     from epochlint.trainers.hf.reader import Hf
     from epochlint.trainers.settings import Taker
     from epochlint.trainers.trainer import Reading
@@ -41,19 +40,6 @@ def told_by_keys(hf: Hf, table: tables.Table, own: frozenset[str]) -> VersionRan
         entries = [entry for entry in layer.mapping.entries if entry.key not in own]
         layers.append(Layer(Mapping(layer.mapping.span, entries), layer.origin))
     return keys.told_by_keys(copied(hf.reading, layers), table)
-
-
-class QuotedTaker(HfTaker):
-    """A taker for a loader of YAML 1.2 without a schema behind it: `2e-5` is a number, `"2e-5"` stays text (OmegaConf,
-    then `HfArgumentParser.parse_dict`, which casts nothing)."""
-
-    __slots__ = ()
-
-    def check_number(self, name: str, entry: Entry, node: Scalar, value: float | None) -> None:
-        super().check_number(name, entry, node, value)
-        if isinstance(node.value, str) and not node.plain and value is not None and not self.is_flag(entry):
-            values: dict[str, object] = {"key": entry.key, "raw": node.raw, "loader": self.loader.name}
-            self.observe("number_as_text", self._place(entry), None, **values, visible=True, quoted=True)
 
 
 def sectioned(taker: Taker, section: str, names: AnyMapping[str, str], defaults: AnyMapping[str, object]) -> None:

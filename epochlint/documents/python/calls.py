@@ -40,7 +40,7 @@ from epochlint.documents.python.values import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from epochlint.documents.python.interpreter import Interpreter
     from epochlint.source import Span
@@ -109,20 +109,26 @@ def dotted(node: ast.expr) -> str:
     return ".".join(reversed(parts))
 
 
+def unpacked(it: Interpreter, nodes: Iterable[ast.expr]) -> tuple[list[Node], bool]:
+    """The values of arguments or elements, and whether a `*more` among them is not known."""
+    found: list[Node] = []
+    unknown = False
+    for node in nodes:
+        if isinstance(node, ast.Starred):
+            more = elements(it.eval(node.value))
+            if more is None:
+                unknown = True
+            else:
+                found.extend(more)
+        else:
+            found.append(it.eval(node))
+    return found, unknown
+
+
 def site_of(it: Interpreter, node: ast.Call) -> Site:
     """Evaluate a call's arguments."""
-    positional: list[Node] = []
     keywords: list[Entry] = []
-    open_ended = False
-    for argument in node.args:
-        if isinstance(argument, ast.Starred):
-            more = elements(it.eval(argument.value))
-            if more is None:
-                open_ended = True
-            else:
-                positional.extend(more)
-        else:
-            positional.append(it.eval(argument))
+    positional, open_ended = unpacked(it, node.args)
     for keyword in node.keywords:
         value = it.eval(keyword.value)
         if keyword.arg is not None:

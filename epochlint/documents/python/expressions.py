@@ -159,17 +159,7 @@ def _sequence(it: Interpreter, node: ast.List | ast.Tuple | ast.Set) -> Node:
     if len(node.elts) > _MOST_ITEMS:
         # Data that is written into the program.
         return DatasetNode(it.at.span(node), rows=len(node.elts), form="rows")
-    items: list[Node] = []
-    unknown = False
-    for element in node.elts:
-        if isinstance(element, ast.Starred):
-            more = elements(it.eval(element.value))
-            if more is None:
-                unknown = True
-            else:
-                items.extend(more)
-        else:
-            items.append(it.eval(element))
+    items, unknown = calls.unpacked(it, node.elts)
     return Items(it.at.span(node), items, it.guard, unknown)
 
 

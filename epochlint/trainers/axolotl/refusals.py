@@ -27,6 +27,7 @@ _PREFERENCE = ("dpo", "ipo", "orpo", "kto", "simpo", "gdpo")
 def refusals(taker: Taker) -> None:
     """Notes each combination that is refused, and warmups that the schema cannot take."""
     _warmups(taker)
+    taker.refuse_fractions("Axolotl", *_WHOLE)
     for key, reason in _Checks(taker):
         found = taker.reading.entry(*key.split("."))
         span = found[0].key_span if found is not None else taker.run.span
@@ -90,10 +91,6 @@ class _Checks:
             yield "batch_size", "batch_size and gradient_accumulation_steps are both set; only one may be"
         elif self.given("batch_size") and not self.given("micro_batch_size") and not self.reading.open_ended:
             yield "batch_size", "batch_size needs micro_batch_size beside it"
-        for key in _WHOLE:
-            value = self.number(key)
-            if value is not None and value != int(value):
-                yield key, f"{key} must be a whole number, not {value:g}"
         if is_null(self.reading.node("num_epochs")):
             yield "num_epochs", "num_epochs is there without a value; leave it out for the default"
 

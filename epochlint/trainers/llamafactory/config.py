@@ -18,7 +18,7 @@ from epochlint.trainers.hf.loading import copied
 from epochlint.trainers.hf.reader import Hf
 from epochlint.trainers.llamafactory import data as datasets
 from epochlint.trainers.llamafactory.recognition import claims, is_v1, recognise
-from epochlint.trainers.on_hf import QuotedTaker, own_keys, require_transformers, told_by_keys
+from epochlint.trainers.on_hf import own_keys, require_transformers, told_by_keys
 from epochlint.trainers.settings import MISSING, Loader, text_of
 
 TYPE_CHECKING = False
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from epochlint.trainers.trainer import Reading
 
 LABEL = "llamafactory"
-LOADER = Loader("OmegaConf", converts_text=True)
+LOADER = Loader("OmegaConf", converts_text=False, reads_plain=True)  # HfArgumentParser.parse_dict casts nothing
 
 _NEWEST = "<=5.6.0"  # transformers, as 0.9.5 asks for it; older releases stay below
 
@@ -57,7 +57,6 @@ class _Reader:
         reading = copied(reading, reading.layers)
         reading.via = "OmegaConf"
         self.hf = hf = Hf(reading, LABEL, table, (), LOADER)
-        hf.taker = QuotedTaker(hf.run, hf.reading, LOADER)
         own = own_keys(hf, table)
         hf.within = told_by_keys(hf, table, own)
         self.stage = text_of(reading.node("stage")) or ("" if "stage" in reading else "sft")
