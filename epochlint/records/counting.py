@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from io import BytesIO
 
 from epochlint.records import json_stream
 from epochlint.records.opening import BLOCK, PACKED_ENDINGS, DataFile, Unreadable
@@ -22,6 +23,9 @@ MOST_ROWS = 5_000_000
 MOST_PROBLEMS = 100
 _CHUNK = 256 * 1024
 """Bytes read at once where lines are only counted: they stay in the processor's cache."""
+_LOOKED_AT = 4096
+_LONG_LINE = 256
+"""Bytes of a chunk by which its lines are judged, and their length from which on they are long."""
 _SPACE = b" \t\r"
 _BLANK_START = re.compile(rb"[ \t\r]*\n").match
 _INDENTED = re.compile(rb"\n[ \t\r\n]").search
@@ -355,6 +359,11 @@ def _count_plain_lines(found: Count, file: DataFile, max_bytes: int) -> Count | 
 
 def _nonblank(data: bytes) -> int:
     """Lines that hold more than white space; the last may lack its end."""
+    if data.count(b"\n", 0, _LOOKED_AT) * _LONG_LINE < _LOOKED_AT:
+        # cutting lines out finds their ends quicker than counting looks at each byte (CPython 3.12: 4 to 1 at 2 KB)
+        lines = BytesIO(data).readlines()
+        blank = sum(map(bytes.isspace, lines))
+        return len(lines) - (sum(not line.strip(_SPACE + b"\n") for line in lines) if blank else 0)
     if _INDENTED(data):
         data = _BLANK_LINES(b"\n", data)
     rows = data.count(b"\n")
@@ -367,8 +376,6 @@ def _nonblank(data: bytes) -> int:
 
 def _count_windows(path: str, file: DataFile, max_bytes: int) -> Count | None:
     """A JSON Lines file that is too long: counts in several places of it."""
-    from io import BytesIO
-
     covered = 0
 
     def rows() -> Generator[Item]:
