@@ -188,7 +188,7 @@ def _documents(options: Options, lookup: Lookup, report: Report) -> Iterable[tup
             if found.named:
                 report.skipped.append(Skipped(found.shown, source.reason))
             continue
-        if not registry.any_may_hold(source.text) and not may_scale(source.text):
+        if not _may_matter(source, os.path.abspath(found.path), options.settings):
             continue
         document = _read(source, report)
         if document is None:
@@ -198,6 +198,13 @@ def _documents(options: Options, lookup: Lookup, report: Report) -> Iterable[tup
         path = os.path.abspath(found.path)
         lookup.keep(path, document)
         yield path, document
+
+
+def _may_matter(source: Source, path: str, settings: Settings) -> bool:
+    """Whether a file can hold anything for a check: a mark of some trainer, or the settings' word that it does."""
+    return (
+        registry.any_may_hold(source.text, source.path) or may_scale(source.text) or settings.trainer(path) is not None
+    )
 
 
 def _read(source: Source, report: Report) -> Document | None:

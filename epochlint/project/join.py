@@ -400,7 +400,10 @@ class Joiner:
         if label is None:
             return registry.recognise(document)
         entry = registry.labelled(label)
-        return [(entry, mapping) for mapping in document.mappings()] if entry is not None else []
+        if entry is None:
+            return []
+        found: list[Mapping] = entry.load().recognise(document)  # a section of the file, where it tells one
+        return [(entry, mapping) for mapping in found or document.mappings()]
 
     def _companion(self, entry: Entry, document: Document, mapping: Mapping, path: str) -> None:
         module = entry.load()

@@ -164,9 +164,7 @@ def value_text(checked: Checked, name: str, known: Known) -> str:
     if known.exact and known.value is None:
         return "none"
     if known.exact:
-        if name == "warmup_fraction" and known.number is not None:
-            return f"{known.number * 100:.3g} %"
-        return show(known.value)
+        return _amount(name, known.value)
     eras = checked.scenarios.by_era(name)
     if len(eras) > 1 and all(value.exact for _, value in eras):
         by_value: dict[str, list[str]] = {}
@@ -183,12 +181,21 @@ def value_text(checked: Checked, name: str, known: Known) -> str:
         one = checked.scenarios.budget(newest, 1).fact(name)
         many = checked.scenarios.budget(newest, SHOWN).fact(name)
         if one.exact and many.exact:
-            return f"{show(one.value)} on 1 GPU, {show(many.value)} on {SHOWN}"
+            return f"{_amount(name, one.value)} on 1 GPU, {_amount(name, many.value)} on {SHOWN}"
+        if one.low is not None and many.high is not None:
+            return f"{_amount(name, one.low)} on 1 GPU to {_amount(name, many.high)} on {SHOWN}"
     if known.high is None:
-        return f"at least {show(known.low)}"
+        return f"at least {_amount(name, known.low)}"
     if known.low is None:
-        return f"at most {show(known.high)}"
-    return f"{show(known.low)} to {show(known.high)}"
+        return f"at most {_amount(name, known.high)}"
+    return f"{_amount(name, known.low)} to {_amount(name, known.high)}"
+
+
+def _amount(name: str, value: object) -> str:
+    """A number of a fact; a share as a percentage."""
+    if name == "warmup_fraction" and isinstance(value, (int, float)):
+        return f"{value * 100:.3g} %"
+    return show(value)
 
 
 def _origin(known: Known) -> str:

@@ -317,6 +317,8 @@ class _Case:
         run = self.scenarios.run if self.scenarios is not None else None
         if run is not None and run.smoke and rule.smoke is not None:
             level = weaker(level, rule.smoke)
+        if run is not None and run.surmised:
+            level = weaker(level, WARNING)
         basis = 0
         for name in context.touched:
             if not name.startswith("@"):

@@ -606,7 +606,7 @@ def _differs_by_version(name: str) -> Function:
         scenarios, budget = context.scenarios, context.budget
         if scenarios is None or budget is None:
             return None
-        if len(scenarios.run.eras) == 1:
+        if not any(era.versions for era in scenarios.run.eras) or len(scenarios.run.eras) == 1:
             return False
         values = [scenarios.budget(era, budget.workers).fact(name) for era in range(len(scenarios.run.eras))]
         if not all(known.exact for known in values):

@@ -142,6 +142,7 @@ class Run:
         "smoke",
         "source",
         "span",
+        "surmised",
         "trainer",
         "training",
         "validation",
@@ -169,6 +170,9 @@ class Run:
         self.overlong = ""  # what becomes of records over the length limit: "dropped", "cut"
         self.smoke = False  # declared or named as a smoke or over-fit test
         self.placeholder = False  # its data only stands for private data
+        self.surmised = (
+            False  # the keys are an unknown program's, read by what they mostly mean: no finding is an error
+        )
         self.writes: dict[str, Span] = {}  # further places to point at: "validation", "packing", ...
 
     def setting(self, name: str, era: Era | None = None) -> Known:

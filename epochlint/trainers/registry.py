@@ -46,12 +46,20 @@ class Entry:
     """A module's name and what must stand in a text for it to be asked.
 
     `marks` is a regular expression over the text of a document or a launch. `packages` are the top-level Python
-    packages whose calls can be its configs. `companion`: the file belongs to a run, it is none itself.
+    packages whose calls can be its configs. `companion`: the file belongs to a run, it is none itself. `endings`: files
+    of other names are not its configs, however common its marks are there.
     """
 
-    __slots__ = ("_marks", "_pattern", "_words", "companion", "module", "packages")
+    __slots__ = ("_marks", "_pattern", "_words", "companion", "endings", "module", "packages")
 
-    def __init__(self, module: str, marks: str, packages: tuple[str, ...] = (), companion: bool = False) -> None:
+    def __init__(
+        self,
+        module: str,
+        marks: str,
+        packages: tuple[str, ...] = (),
+        companion: bool = False,
+        endings: tuple[str, ...] = (),
+    ) -> None:
         self.module = module
         self._marks = marks
         # Looking for a few words is twenty times as quick as an expression that begins with any of them.
@@ -59,6 +67,7 @@ class Entry:
         self._pattern: re.Pattern[str] | None = None
         self.packages = packages
         self.companion = companion
+        self.endings = endings
 
     def may_hold(self, text: str) -> bool:
         for word in self._words:
@@ -143,12 +152,18 @@ TRAINERS: tuple[Entry, ...] = (
         r"|gradient[_-]accumulation|max[_-]steps",
         ("transformers", "unsloth"),
     ),
+    Entry("custom", r"batch_size|grad_acc", endings=(".yaml", ".yml", ".json", ".toml")),
 )
 
 
-def any_may_hold(text: str) -> bool:
-    """Whether a text can be a config, a launch or a companion of anything known here."""
-    return any(entry.may_hold(text) for entry in TRAINERS)
+def any_may_hold(text: str, path: str = "") -> bool:
+    """Whether the text of a file can be a config, a launch or a companion of anything known here."""
+    for entry in TRAINERS:
+        if entry.endings and path and not path.endswith(entry.endings):
+            continue
+        if entry.may_hold(text):
+            return True
+    return False
 
 
 # Keys that hardly anything but a fine-tuning config has: a file with one of them that cannot be parsed is worth a word.
@@ -204,4 +219,5 @@ def of_launch(program: tuple[str, ...], arguments: Mapping, text: str) -> Entry 
 
 
 def asked(text: str) -> Iterator[Entry]:
-    return (entry for entry in TRAINERS if not entry.companion and entry.may_hold(text))
+    """Whose launch a text can be."""
+    return (entry for entry in TRAINERS if not entry.companion and not entry.endings and entry.may_hold(text))

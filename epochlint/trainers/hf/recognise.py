@@ -47,7 +47,7 @@ TRL = frozenset({
 })  # fmt: skip
 
 # A mapping with one of these is another format, even where it holds arguments: its own reader, or none, takes it.
-_FOREIGN = frozenset({
+FOREIGN = frozenset({
     "finetuning_type", "_component_", "zero_optimization", "train_micro_batch_size_per_gpu",
     "distributed_type", "micro_batch_size", "training_data_path", "apiVersion", "architectures",
     "peft_type", "log_history", "global_step", "tuner_type", "train_type", "rlhf_type", "split_dataset_ratio",
@@ -64,7 +64,7 @@ _RECORD = frozenset({
     "test_results", "artifacts_sha256", "manifest_version",
 })  # fmt: skip
 
-# These hold values in a record, and a list of names at most in a config.
+# Keys that end so hold values in a record, and a list of names at most in a config.
 _VALUES = ("metrics", "results")
 
 _DEPTH = 3
@@ -91,9 +91,14 @@ def _plain(mapping: Mapping) -> bool:
 def is_foreign(root: Mapping) -> bool:
     """Whether the whole file is another format's, or a record of a finished run."""
     keys = root.last
-    if not _FOREIGN.isdisjoint(keys) or ("stage" in keys and "template" in keys):
-        return True
-    return not _RECORD.isdisjoint(keys) or any(isinstance(root.get(key), Mapping) for key in _VALUES)
+    return not FOREIGN.isdisjoint(keys) or ("stage" in keys and "template" in keys) or is_record(root)
+
+
+def is_record(mapping: Mapping) -> bool:
+    """Whether a mapping tells of a run that is over."""
+    return not _RECORD.isdisjoint(mapping.last) or any(
+        isinstance(entry.value, Mapping) and entry.key.endswith(_VALUES) for entry in mapping.entries
+    )
 
 
 def argument_mappings(document: Document) -> Iterator[Mapping]:
