@@ -16,10 +16,10 @@ from epochlint.project.lookup import Lookup
 from epochlint.project.scaling import may_scale
 from epochlint.project.silence import silence
 from epochlint.rules import engine
-from epochlint.rules.chosen import chosen
+from epochlint.rules.chosen import Chosen
 from epochlint.run.observation import Observation
 from epochlint.run.scenarios import Scenarios
-from epochlint.settings import Settings
+from epochlint.settings import Nearest, Settings
 from epochlint.source import Source
 from epochlint.trainers import registry
 from epochlint.trouble import KIND, told
@@ -41,6 +41,7 @@ class Options:
 
     `since`: the revision to compare with; `git`: without one, compare what differs from HEAD with HEAD, if there is a
     work tree; `staged`: compare the index, not the work tree. `baseline_run`: a config to compare every run with.
+    `settings` are the check's own; a nearer settings file of a checked file wins, unless they are `settings_fixed`.
     """
 
     __slots__ = (
@@ -56,6 +57,7 @@ class Options:
         "pedantic",
         "select",
         "settings",
+        "settings_fixed",
         "since",
         "staged",
         "stdin",
@@ -79,6 +81,7 @@ class Options:
         changed_only: bool = False,
         baseline_run: str | None = None,
         settings: Settings | None = None,
+        settings_fixed: bool = False,
     ) -> None:
         self.paths = list(paths)
         self.assume = assume if assume is not None else Assumptions()
@@ -95,6 +98,7 @@ class Options:
         self.changed_only = changed_only
         self.baseline_run = baseline_run
         self.settings = settings if settings is not None else Settings()
+        self.settings_fixed = settings_fixed
 
 
 class Checked:
@@ -134,23 +138,20 @@ def check(options: Options) -> Report:
     A fault of epochlint's own is told under `skipped`, as of the kind "internal", and the rest is checked.
     """
     report = Report()
-    settings = options.settings
+    settings = Nearest(options.settings, options.settings_fixed)
     lookup = Lookup(_given_root(options.paths))
-    documents = list(_documents(options, lookup, report))
+    documents = list(_documents(options, settings, lookup, report))
     said = Said(settings, lookup.working)
     joiner = Joiner(lookup, options.assume.versions(), said)
     joined = joiner.join(documents)
-    rules = chosen(settings, options.select, options.ignore)
-    report.rules = rules
-    if options.since is not None:
-        report.changes = frozenset(rule.code for rule in rules if any(check.compares for check in rule.checks))
+    rules = Chosen(settings, lookup.working, options.select, options.ignore)
     report.skipped.extend(joined.skipped)
-    asked = frozenset(check.observation for rule in rules for check in rule.checks if check.observation is not None)
     comparisons = Comparisons(options, lookup, joined, report)
     whole: list[Run] = []
     for run in joined.runs:
         run.smoke = smoke_named(run, report.below.get(run.path, run.path))
         weak = said.about(run)
+        asked = rules.observations(run.path)
         try:
             complete(run, lookup, joined.companions[id(run)], options.assume, options.max_data_bytes, asked, weak)
             whole.append(run)
@@ -158,23 +159,27 @@ def check(options: Options) -> Report:
             report.skipped.append(Skipped(run.path, told(error), KIND))
     found: list[Finding] = []
     for run in whole:
+        here = rules.of(run.path)
         try:
             scenarios = Scenarios(run)
             baselines = comparisons.of(run)
-            findings, not_evaluated = engine.check(scenarios, rules, pedantic=options.pedantic, baseline=baselines)
+            findings, not_evaluated = engine.check(scenarios, here, pedantic=options.pedantic, baseline=baselines)
             if not options.changed_only or comparisons.touched(run):
                 found.extend(findings)
         except Exception as error:
             report.skipped.append(Skipped(run.path, told(error), KIND))
             continue
         report.runs.append(Checked(run, scenarios, not_evaluated, baselines))
-    found.extend(engine.observed([*joined.observations, *_unreadable(documents, options, report)], rules))
+    found.extend(rules.observed([*joined.observations, *_unreadable(documents, options, report)]))
     shown = _shown(found, {document.source.path for _, document in documents})
     report.findings, report.suppressed = silence(shown, documents, settings, rules)
+    report.rules = rules.every()
+    if options.since is not None:
+        report.changes = frozenset(rule.code for rule in report.rules if any(check.compares for check in rule.checks))
     return report
 
 
-def _documents(options: Options, lookup: Lookup, report: Report) -> Iterable[tuple[str, Document]]:
+def _documents(options: Options, settings: Nearest, lookup: Lookup, report: Report) -> Iterable[tuple[str, Document]]:
     """Every file that may hold something, read; the rest is only counted."""
     if options.stdin is not None:
         yield from _standard_input(options.stdin, lookup, report)
@@ -182,6 +187,9 @@ def _documents(options: Options, lookup: Lookup, report: Report) -> Iterable[tup
     exclude = [*options.settings.exclude, *options.exclude]
     base = options.settings.folder
     for found in discover(options.paths, exclude=exclude, force_exclude=options.force_exclude, base=base):
+        path = os.path.abspath(found.path)
+        if (options.force_exclude or not found.named) and settings.of(path).excluded(path):
+            continue
         report.files += 1
         source = open_source(found.path, found.shown)
         if not isinstance(source, Source):
@@ -195,7 +203,6 @@ def _documents(options: Options, lookup: Lookup, report: Report) -> Iterable[tup
             continue
         report.sources[source.path] = source
         report.below[source.path] = found.below
-        path = os.path.abspath(found.path)
         lookup.keep(path, document)
         yield path, document
 

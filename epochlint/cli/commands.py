@@ -242,7 +242,8 @@ def _options(
         settings = Settings() if isolated else load(config or find(start_of(paths)))
     except SettingsError as problem:
         raise click.ClickException(str(problem)) from None
-    return Options(paths or (".",), assume=given, settings=settings, stdin=stdin)
+    fixed = isolated or config is not None
+    return Options(paths or (".",), assume=given, settings=settings, settings_fixed=fixed, stdin=stdin)
 
 
 def _checked(options: Options) -> Report:

@@ -80,10 +80,10 @@ def apply(findings: Iterable[Finding], suppressions: list[Suppression]) -> tuple
 
 
 def leftovers(
-    suppressions: Iterable[Suppression], known: Callable[[str], bool], ran: Callable[[str], bool]
+    suppressions: Iterable[Suppression], known: Callable[[str], bool], ran: Callable[[Suppression, str], bool]
 ) -> list[Observation]:
     """Comments that name no rule, and those that silenced nothing. `known`: a word names a rule; `ran`: that rule was
-    among those that were asked for."""
+    among those that were asked for where the comment stands."""
     found = []
     for suppression in suppressions:
         span = suppression.comment.span
@@ -98,6 +98,6 @@ def leftovers(
                 found.append(
                     Observation("unknown_suppression", span, {"word": word, "reason": "there is no such rule"})
                 )
-            elif word not in suppression.used and ran(word):
+            elif word not in suppression.used and ran(suppression, word):
                 found.append(Observation("unused_suppression", span, {"word": word}))
     return found

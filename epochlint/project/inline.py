@@ -12,7 +12,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from epochlint.documents.document import Document
     from epochlint.run.run import Run
-    from epochlint.settings import Settings
+    from epochlint.settings import Nearest, Settings
 
 _MARK = "epochlint:"
 
@@ -20,22 +20,31 @@ _MARK = "epochlint:"
 class Said:
     """The weaker assumptions of a check: those of files' comments, then those of the settings."""
 
-    __slots__ = ("_files", "settings", "working")
+    __slots__ = ("_files", "_judged", "_settings", "working")
 
-    def __init__(self, settings: Settings, working: str) -> None:
-        self.settings = settings
+    def __init__(self, settings: Nearest, working: str) -> None:
+        self._settings = settings
         self.working = working
-        _judge(settings)
+        _judge(settings.own)  # what is wrong there is told whatever files there are
+        self._judged = {id(settings.own)}
         self._files: dict[str, tuple[Assumptions, list[Observation]]] = {}
+
+    def settings(self, path: str) -> Settings:
+        """The settings for an absolute path, their assumptions and trainers judged. Raises SettingsError."""
+        found = self._settings.of(path)
+        if id(found) not in self._judged:
+            _judge(found)
+            self._judged.add(id(found))
+        return found
 
     def of(self, document: Document) -> tuple[Assumptions, list[Observation]]:
         """What holds for the runs of a document, and comments that cannot be read (told once)."""
         path = document.source.path
         found = self._files.get(path)
         if found is None:
-            settings = self.settings.assumed(os.path.join(self.working, path))
+            whole = os.path.join(self.working, path)
             found = Assumptions(), []
-            for key, value in settings.items():
+            for key, value in self.settings(whole).assumed(whole).items():
                 _add(found[0], key, value)
             _read_comments(document, *found)
             self._files[path] = found

@@ -18,7 +18,7 @@ from epochlint.project.requirements import required
 from epochlint.run.known import COMPANION, LAUNCH, WRITTEN, Known
 from epochlint.run.observation import Observation
 from epochlint.run.versions import Versions
-from epochlint.settings import Settings, SettingsError
+from epochlint.settings import Nearest, Settings, SettingsError
 from epochlint.trainers import registry
 from epochlint.trainers.trainer import Layer, Reading
 from epochlint.trouble import KIND, told
@@ -84,7 +84,7 @@ class Joiner:
 
     def __init__(self, lookup: Lookup, assumed: Versions, said: Said | None = None) -> None:
         self.lookup = lookup
-        self.said = said if said is not None else Said(Settings(), lookup.working)
+        self.said = said if said is not None else Said(Nearest(Settings(), fixed=True), lookup.working)
         self.assumed = assumed
         self.joined = Joined()
         self._used: set[str] = set()  # real paths of configs and scripts that a stronger beginning has read
@@ -396,7 +396,7 @@ class Joiner:
 
     def _recognised(self, path: str, document: Document) -> list[tuple[Entry, Mapping]]:
         """Whose configs a document holds: as the settings say for its path, else as the trainers recognise them."""
-        label = self.said.settings.trainer(path)
+        label = self.said.settings(path).trainer(path)
         if label is None:
             return registry.recognise(document)
         entry = registry.labelled(label)

@@ -8,38 +8,40 @@ from epochlint.documents.document import Document, Mapping, Node, Sequence
 from epochlint.documents.scalars import plain_count
 from epochlint.findings import baseline, suppression
 from epochlint.findings.fingerprint import fingerprints
-from epochlint.rules import engine
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from epochlint.findings.finding import Finding
-    from epochlint.rules.rule import Rule
-    from epochlint.settings import Settings
+    from epochlint.rules.chosen import Chosen
+    from epochlint.settings import Nearest, Settings
 
 _MARK = "epochlint:"
 
 
 def silence(
-    findings: list[Finding], documents: Iterable[tuple[str, Document]], settings: Settings, rules: list[Rule]
+    findings: list[Finding], documents: Iterable[tuple[str, Document]], settings: Nearest, rules: Chosen
 ) -> tuple[list[Finding], list[Finding]]:
     """The findings that are left, and those that are not reported. Raises BaselineError."""
     by_path = {document.source.path: (path, document) for path, document in documents}
     silenced: list[Finding] = []
-    if settings.ignored:
-        findings, hidden = _by_settings(findings, by_path, settings)
-        silenced += hidden
+    findings, hidden = _by_settings(findings, by_path, settings)
+    silenced += hidden
     comments = _suppressions(document for _, document in by_path.values())
     if comments:
         findings, hidden = suppression.apply(findings, comments)
         silenced += hidden
         findings = findings + _leftovers(comments, rules)
         findings.sort(key=lambda finding: finding.sort_key)
-    if settings.baseline is not None and os.path.exists(settings.baseline):
-        marks = fingerprints(findings, lambda path: settings.below(os.path.abspath(path)))
-        findings, hidden = baseline.apply(findings, marks, baseline.read(settings.baseline))
-        silenced += hidden
+    for one in settings.used():
+        if one.baseline is not None and os.path.exists(one.baseline):
+            # The check's own baseline knows all files, that of a folder's settings its own.
+            known = [finding for finding in findings if one is settings.own or settings.of(_whole(finding)) is one]
+            _, hidden = baseline.apply(known, _marks(known, one), baseline.read(one.baseline))
+            silenced += hidden
+            gone = {id(finding) for finding in hidden}
+            findings = [finding for finding in findings if id(finding) not in gone]
     return findings, silenced
 
 
@@ -53,38 +55,45 @@ def _suppressions(documents: Iterable[Document]) -> list[suppression.Suppression
     return found
 
 
-def _leftovers(comments: list[suppression.Suppression], rules: list[Rule]) -> list[Finding]:
+def _leftovers(comments: list[suppression.Suppression], rules: Chosen) -> list[Finding]:
     from epochlint.rules import catalogue
 
-    every = {name for rule in catalogue.load() for name in (rule.code, rule.name)}
-    every |= {name for rule in rules for name in (rule.code, rule.name)}
-    ran = {name for rule in rules for name in (rule.code, rule.name)}
+    every = {name for rule in [*catalogue.load(), *rules.every()] for name in (rule.code, rule.name)}
 
     def canonical(word: str) -> str:
         return word.lower() if "-" in word else word.upper()
 
-    observations = suppression.leftovers(
-        comments, lambda word: canonical(word) in every, lambda word: canonical(word) in ran
-    )
-    return engine.observed(observations, rules)
+    def ran(comment: suppression.Suppression, word: str) -> bool:
+        return any(canonical(word) in (rule.code, rule.name) for rule in rules.of(comment.path))
+
+    return rules.observed(suppression.leftovers(comments, lambda word: canonical(word) in every, ran))
 
 
 def _by_settings(
-    findings: list[Finding], by_path: dict[str, tuple[str, Document]], settings: Settings
+    findings: list[Finding], by_path: dict[str, tuple[str, Document]], settings: Nearest
 ) -> tuple[list[Finding], list[Finding]]:
     kept: list[Finding] = []
     hidden: list[Finding] = []
     for finding in findings:
-        path, document = by_path.get(finding.path, (os.path.abspath(finding.path), None))
-        for ignored in settings.ignored:
+        path, document = by_path.get(finding.path, (_whole(finding), None))
+        here = settings.of(path)
+        for ignored in here.ignored:
             named = any(word.upper() == finding.code or word.lower() == finding.name for word in ignored.codes)
-            if named and ignored.matches(settings.below(path)) and _points_at(ignored.pointer, document, finding):
-                finding.suppressed = f"per-path-ignores of {settings.path}"
+            if named and ignored.matches(here.below(path)) and _points_at(ignored.pointer, document, finding):
+                finding.suppressed = f"per-path-ignores of {here.path}"
                 hidden.append(finding)
                 break
         else:
             kept.append(finding)
     return kept, hidden
+
+
+def _marks(findings: list[Finding], settings: Settings) -> dict[int, str]:
+    return fingerprints(findings, lambda path: settings.below(os.path.abspath(path)))
+
+
+def _whole(finding: Finding) -> str:
+    return os.path.abspath(finding.path)
 
 
 def _points_at(pointer: str | None, document: Document | None, finding: Finding) -> bool:

@@ -2,18 +2,73 @@
 
 from __future__ import annotations
 
-from epochlint.rules import catalogue
+import os
+
+from epochlint.rules import catalogue, engine
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
+    from epochlint.findings.finding import Finding
     from epochlint.rules.rule import Rule
-    from epochlint.settings import Settings
+    from epochlint.run.observation import Observation
+    from epochlint.settings import Nearest, Settings
 
 
 class UnknownRuleError(Exception):
     """A word on the command line that names no rule."""
+
+
+class Chosen:
+    """The rules of a check for each file, by the settings that hold there. `working`: where shown paths start.
+
+    Raises UnknownRuleError for words of the command line, SettingsError for those of the settings.
+    """
+
+    __slots__ = ("_asked", "_by_settings", "_ignore", "_select", "_settings", "_working")
+
+    def __init__(self, settings: Nearest, working: str, select: Sequence[str] = (), ignore: Sequence[str] = ()) -> None:
+        self._settings = settings
+        self._working = working
+        self._select = select
+        self._ignore = ignore
+        self._by_settings = {id(settings.own): chosen(settings.own, select, ignore)}
+        self._asked: dict[int, frozenset[str]] = {}
+
+    def of(self, shown: str) -> list[Rule]:
+        """The rules for a file, by its shown path."""
+        settings = self._settings.of(os.path.join(self._working, shown))
+        found = self._by_settings.get(id(settings))
+        if found is None:
+            found = self._by_settings[id(settings)] = chosen(settings, self._select, self._ignore)
+        return found
+
+    def observations(self, shown: str) -> frozenset[str]:
+        """What a file's rules ask for: costly observations are made only then."""
+        rules = self.of(shown)
+        found = self._asked.get(id(rules))
+        if found is None:
+            checks = (check for rule in rules for check in rule.checks)
+            found = frozenset(check.observation for check in checks if check.observation is not None)
+            self._asked[id(rules)] = found
+        return found
+
+    def every(self) -> list[Rule]:
+        """Each rule that holds for some file, once, sorted by code."""
+        first, *more = self._by_settings.values()
+        if not more:
+            return first
+        found = {rule.code: rule for rules in reversed(self._by_settings.values()) for rule in rules}
+        return [found[code] for code in sorted(found)]
+
+    def observed(self, observations: Iterable[Observation]) -> list[Finding]:
+        """The findings of observations, each by the rules of its file."""
+        by_rules: dict[int, tuple[list[Rule], list[Observation]]] = {}
+        for observation in observations:
+            rules = self.of(observation.span.in_file().source.path)
+            by_rules.setdefault(id(rules), (rules, []))[1].append(observation)
+        return [found for rules, some in by_rules.values() for found in engine.observed(some, rules)]
 
 
 def chosen(settings: Settings, select: Sequence[str] = (), ignore: Sequence[str] = ()) -> list[Rule]:

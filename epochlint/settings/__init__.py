@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import os
 
+from epochlint.files import matcher
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -50,6 +52,7 @@ class Settings:
     """What a settings file says. Patterns are compared with paths from `folder`, the file's own."""
 
     __slots__ = (
+        "_excludes",
         "assume",
         "baseline",
         "exclude",
@@ -74,6 +77,7 @@ class Settings:
         self.levels: dict[str, str] = {}
         self.thresholds: dict[str, dict[str, float]] = {}
         self.exclude: list[str] = []
+        self._excludes: Callable[[str], bool] | None = None  # made when first asked
         self.assume: dict[str, str] = {}
         self.overrides: list[Override] = []
         self.rules: list[str] = []  # absolute folders
@@ -89,6 +93,14 @@ class Settings:
         """An absolute path as the patterns see it: from the settings' folder, forward slashes."""
         return os.path.relpath(path, self.folder).replace(os.sep, "/")
 
+    def excluded(self, path: str) -> bool:
+        """Whether `exclude` means a file, by its absolute path."""
+        if not self.exclude:
+            return False
+        if self._excludes is None:
+            self._excludes = matcher(self.exclude)
+        return self._excludes(self.below(path))
+
     def assumed(self, path: str) -> dict[str, str]:
         """The assumptions that hold for a file, the later overrides winning."""
         found = dict(self.assume)
@@ -103,6 +115,38 @@ class Settings:
             override.trainer for override in self.overrides if override.trainer and override.matches(self.below(path))
         ]
         return named[-1] if named else None
+
+
+class Nearest:
+    """The settings that hold for each file: those of the nearest settings file above it, else the check's own.
+
+    `fixed`: the check's own hold for every file (`--config`, `--isolated`).
+    """
+
+    __slots__ = ("_by_folder", "_loaded", "fixed", "own")
+
+    def __init__(self, own: Settings, fixed: bool = False) -> None:
+        self.own = own
+        self.fixed = fixed
+        self._by_folder: dict[str, Settings] = {}
+        self._loaded: dict[str | None, Settings] = {None: own, own.path: own}
+
+    def of(self, path: str) -> Settings:
+        """The settings for an absolute path. Raises SettingsError."""
+        if self.fixed:
+            return self.own
+        folder = os.path.dirname(path)
+        found = self._by_folder.get(folder)
+        if found is None:
+            name = find(folder)
+            if name not in self._loaded:
+                self._loaded[name] = load(name)
+            found = self._by_folder[folder] = self._loaded[name]
+        return found
+
+    def used(self) -> list[Settings]:
+        """The check's own settings, and the others that were asked for so far."""
+        return list(dict.fromkeys([self.own, *self._by_folder.values()]))
 
 
 def find(folder: str) -> str | None:

@@ -235,3 +235,59 @@ def test_thresholds() -> None:
 
 def test_findings_without_settings() -> None:
     assert any(one.code == "WRM005" for one in lint_project({"a.yaml": CONFIG}))
+
+
+def test_a_nearer_file_holds_for_what_lies_below_it() -> None:
+    files = {
+        "a.yaml": CONFIG,
+        "inner/a.yaml": CONFIG,
+        "inner/deep/a.yaml": CONFIG,
+        "inner/old/a.yaml": CONFIG,
+        "inner/epochlint.toml": "exclude = ['old/']\n[levels]\nwarmup-ignored = 'note'\n",
+    }
+    assert {(path, code) for path, code in _codes(files, "ignore = ['CFG']") if code.startswith("WRM005")} == {
+        ("a.yaml", "WRM005/warning"),
+        ("inner/a.yaml", "WRM005/note"),
+        ("inner/deep/a.yaml", "WRM005/note"),
+    }
+    report = _report(files, "select = ['EPO']")
+    assert {one.path for one in report.findings if one.code == "WRM005"} == {"inner/a.yaml", "inner/deep/a.yaml"}
+    assert {rule.code for rule in report.rules} > {"WRM005", "EPO001"}, "a report lists each rule that ran somewhere"
+
+
+def test_settings_named_by_the_user_hold_for_every_file(tmp_path: Path) -> None:
+    files = {"inner/a.yaml": CONFIG, "inner/epochlint.toml": "ignore = ['WRM005']"}
+    assert "WRM005" not in {one.code for one in lint_project(files)}
+    assert "WRM005" in {one.code for one in lint_project(files, settings_fixed=True)}
+
+
+def test_a_nearer_file_says_what_its_runs_are_assumed_to_be() -> None:
+    files = {"a.yaml": CONFIG, "inner/a.yaml": CONFIG, "inner/epochlint.toml": "[assume]\ngpus = 4\n"}
+    batches = {run.run.path: run.scenarios.fact("gpus").value for run in _report(files, "").runs}
+    assert batches == {"a.yaml": None, "inner/a.yaml": 4}
+
+
+def test_comments_are_judged_by_the_rules_of_their_file() -> None:
+    config = CONFIG.replace("lr_scheduler_type", "# epochlint: ignore[WRM001] why\nlr_scheduler_type")
+    files = {"a.yaml": config, "inner/a.yaml": config, "inner/epochlint.toml": "ignore = ['WRM001']"}
+    assert {path for path, code in _codes(files, "") if code.startswith("SUP001")} == {"a.yaml"}
+
+
+def test_a_baseline_of_the_whole_and_one_of_a_folder(tmp_path: Path) -> None:
+    from epochlint.findings import baseline
+    from epochlint.findings.fingerprint import fingerprints
+
+    files = {"a.yaml": CONFIG, "inner/a.yaml": CONFIG, "inner/epochlint.toml": ""}
+    marks = fingerprints(_report(files, "").findings)
+    whole = _report({**files, "known.json": baseline.render(marks.values())}, "baseline = 'known.json'")
+    assert (whole.findings, len(whole.suppressed)) == ([], len(marks))
+    own = fingerprints(_report({"a.yaml": CONFIG}, "").findings)
+    files |= {"inner/epochlint.toml": "baseline = 'known.json'", "inner/known.json": baseline.render(own.values())}
+    assert {one.path for one in _report(files, "").findings} == {"a.yaml"}
+
+
+def test_what_is_wrong_in_a_nearer_file_is_told() -> None:
+    with pytest.raises(SettingsError, match=r"inner.epochlint\.toml:1:1: unknown setting"):
+        lint_project({"inner/a.yaml": CONFIG, "inner/epochlint.toml": "ignored = ['WRM005']"})
+    with pytest.raises(SettingsError, match="there is no rule"):
+        lint_project({"inner/a.yaml": CONFIG, "inner/epochlint.toml": "ignore = ['WRM999']"})
