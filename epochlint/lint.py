@@ -15,6 +15,7 @@ from epochlint.project.join import Joiner, Skipped
 from epochlint.project.lookup import Lookup
 from epochlint.project.scaling import may_scale
 from epochlint.project.silence import silence
+from epochlint.project.sweeps import together
 from epochlint.rules import engine
 from epochlint.rules.chosen import Chosen
 from epochlint.run.observation import Observation
@@ -157,7 +158,7 @@ def check(options: Options) -> Report:
             whole.append(run)
         except Exception as error:  # a fault of ours with one run must not hide the findings on others
             report.skipped.append(Skipped(run.path, told(error), KIND))
-    found: list[Finding] = []
+    judged: list[tuple[Run, list[Finding]]] = []
     for run in whole:
         here = rules.of(run.path)
         try:
@@ -165,11 +166,12 @@ def check(options: Options) -> Report:
             baselines = comparisons.of(run)
             findings, not_evaluated = engine.check(scenarios, here, pedantic=options.pedantic, baseline=baselines)
             if not options.changed_only or comparisons.touched(run):
-                found.extend(findings)
+                judged.append((run, findings))
         except Exception as error:
             report.skipped.append(Skipped(run.path, told(error), KIND))
             continue
         report.runs.append(Checked(run, scenarios, not_evaluated, baselines))
+    found = together(judged, joined.corners)
     found.extend(rules.observed([*joined.observations, *_unreadable(documents, options, report)]))
     shown = _shown(found, {document.source.path for _, document in documents})
     report.findings, report.suppressed = silence(shown, documents, settings, rules)

@@ -15,6 +15,7 @@ from epochlint.project.inline import Said
 from epochlint.project.kubernetes import embedded, manifests, processes
 from epochlint.project.lookup import Lookup
 from epochlint.project.requirements import required
+from epochlint.project.sweeps import combined, started
 from epochlint.run.known import COMPANION, LAUNCH, WRITTEN, Known
 from epochlint.run.observation import Observation
 from epochlint.run.versions import Versions
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from epochlint.documents.python.model import Call, Dataclass, Feed, Parser
     from epochlint.documents.shell import Command
     from epochlint.project.launch import Start
+    from epochlint.project.sweeps import Corner
     from epochlint.run.run import Run
     from epochlint.trainers.registry import Entry
 
@@ -56,24 +58,26 @@ class Skipped:
 class Joined:
     """What a set of documents comes to."""
 
-    __slots__ = ("companions", "observations", "runs", "skipped")
+    __slots__ = ("companions", "corners", "observations", "runs", "skipped")
 
     def __init__(self) -> None:
         self.runs: list[Run] = []
         self.companions: dict[int, Companions] = {}  # by id of the run
+        self.corners: dict[int, Corner] = {}  # by id of the run, where a sweep starts it
         self.observations: list[Observation] = []
         self.skipped: list[Skipped] = []
 
 
 class Launch:
-    """A start of something, with the document in which it stands and its folder."""
+    """A start of something, with the document in which it stands and its folder; of a sweep, with its corner."""
 
-    __slots__ = ("document", "folder", "start")
+    __slots__ = ("corner", "document", "folder", "start")
 
-    def __init__(self, start: Start, document: Document, folder: str) -> None:
+    def __init__(self, start: Start, document: Document, folder: str, corner: Corner | None = None) -> None:
         self.start = start
         self.document = document
         self.folder = folder
+        self.corner = corner
 
 
 class Joiner:
@@ -142,11 +146,11 @@ class Joiner:
             return
         from epochlint.project.launch import interpret
 
-        for command in commands:
-            start = interpret(command)
+        for command, corner in commands:
+            start = interpret(command, corner.entries if corner is not None else ())
             if start is not None:
                 folder = os.path.dirname(path)  # where nothing says where it is started from
-                yield Launch(start, document, os.path.join(folder, command.folder or ""))
+                yield Launch(start, document, os.path.join(folder, command.folder or ""), corner)
 
     def _launched(self, launch: Launch) -> None:
         """The runs of a launch."""
@@ -161,6 +165,12 @@ class Joiner:
         for run in self.joined.runs[before:]:
             run.observations.extend(launch_observations(start))
             self._place_on_gpus(run, launch)
+            if launch.corner is not None:
+                self._corner(run, launch.corner)
+
+    def _corner(self, run: Run, corner: Corner) -> None:
+        run.label = ", ".join(part for part in (run.label, corner.label) if part)
+        self.joined.corners[id(run)] = corner
 
     def _configs_of(self, launch: Launch) -> list[tuple[str, Document]]:
         found = []
@@ -190,7 +200,13 @@ class Joiner:
                 self._use(path)
                 reader = entry if entry is not None and entry.module != "hf_args" else owner
                 layers = [Layer(start.arguments, LAUNCH), Layer(mapping, WRITTEN)]
-                self._read(reader, document, layers, path, command=start.program, launch=launch)
+                corners = self._swept(launch)
+                if not corners:
+                    self._read(reader, document, layers, path, command=start.program, launch=launch)
+                for corner in corners:
+                    above = [layers[0], Layer(Mapping(mapping.span, corner.entries), WRITTEN), layers[1]]
+                    for run in self._read(reader, document, above, path, command=start.program, launch=launch):
+                        self._corner(run, corner)
                 return
         for path, document in configs:  # a file that says nothing by itself, with a launch that says whose it is
             whole = next(document.mappings(), None)
@@ -206,6 +222,13 @@ class Joiner:
             path = os.path.join(launch.folder, os.path.basename(launch.document.source.path))
             layers = [Layer(start.arguments, LAUNCH)]
             self._read(entry, launch.document, layers, path, command=start.program, launch=launch, via="argparse")
+
+    def _swept(self, launch: Launch) -> list[Corner]:
+        """The corners of the sweep that a launch names (`axolotl train config.yml --sweep sweeps.yml`)."""
+        named = launch.start.arguments.get("sweep") if launch.start.program[:2] == ("cli", "axolotl") else None
+        if not isinstance(named, Scalar) or not isinstance(named.value, str):
+            return []
+        return combined(self.lookup.document(named.value, launch.folder))
 
     def _place_on_gpus(self, run: Run, launch: Launch) -> None:
         """The devices that the launch (or the job around it) starts on, unless the trainer's reader knew better."""
@@ -445,7 +468,7 @@ class Joiner:
         call: Call | None = None,
         via: str = "",
         launch: Launch | None = None,
-    ) -> None:
+    ) -> list[Run]:
         """Reads one run (or a grid of them) and notes keys written twice."""
         folder = os.path.dirname(path)
         reading = Reading(
@@ -462,8 +485,8 @@ class Joiner:
         )
         read = self._alone(document, entry.load().read, reading)
         if read is None:
-            return
-        runs = read if isinstance(read, list) else [read]
+            return []
+        runs: list[Run] = read if isinstance(read, list) else [read]
         for run in runs:
             for layer in layers:
                 run.observations.extend(duplicates(layer.mapping, flags=layer.origin == LAUNCH))
@@ -475,6 +498,7 @@ class Joiner:
             base = launch.folder if launch is not None else folder
             self.joined.companions[id(run)] = find(self.lookup, base, [layer.mapping for layer in layers], named)
         self.joined.runs.extend(runs)
+        return runs
 
     def _versions_for(self, folder: str, document: Document) -> Versions:
         """`versions`, and for packages that nothing says anything about, what the file or the settings assume."""
@@ -504,19 +528,24 @@ class Joiner:
         return os.path.realpath(path) in self._used
 
 
-def _commands(document: Document) -> Iterator[Command]:
-    """Every command that a document starts."""
+def _commands(document: Document) -> Iterator[tuple[Command, Corner | None]]:
+    """Every command that a document starts; those of a sweep with their corners."""
     if document.syntax == "shell":
-        yield from getattr(document, "launches", ())
+        for command in getattr(document, "launches", ()):
+            yield command, None
     elif document.syntax == "notebook":
         excerpts = getattr(document, "commands", ())
         if excerpts:
             from epochlint.documents import shell
 
             for excerpt in excerpts:
-                yield from shell.read(excerpt).launches
-    elif document.syntax == "yaml":
-        yield from manifests(document)
+                for command in shell.read(excerpt).launches:
+                    yield command, None
+    elif document.syntax in ("yaml", "json"):
+        if document.syntax == "yaml":
+            for command in manifests(document):
+                yield command, None
+        yield from started(document)
 
 
 def duplicates(mapping: Mapping, flags: bool = False) -> list[Observation]:

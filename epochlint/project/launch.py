@@ -20,6 +20,7 @@ from epochlint.run.observation import Observation
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from collections.abc import Sequence as Words
 
     from epochlint.documents.shell.document import Command
     from epochlint.project.processes import Count
@@ -191,12 +192,18 @@ class Start:
         return f"<Start {self.launcher} {' '.join(self.program)}>"
 
 
-def interpret(command: Command) -> Start | None:
-    """What a command starts; None where it starts no program that could train."""
+def interpret(command: Command, more: Words[Entry] = ()) -> Start | None:
+    """What a command starts; None where it starts no program that could train.
+
+    `more` are arguments that it is given from elsewhere: those of a sweep.
+    """
     wrapped = unwrap(command.words)
     found = _Reader(command, wrapped).program(wrapped.words, "")
     if found is None:
         return None
+    if more:
+        arguments = found.arguments
+        found.arguments = Mapping(arguments.span, [*arguments.entries, *more], arguments.open_ended)
     _name_files(found)
     processes.count(found, wrapped)
     return found
