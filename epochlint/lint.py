@@ -15,6 +15,7 @@ from epochlint.project.join import Joiner, Skipped
 from epochlint.project.lookup import Lookup
 from epochlint.project.scaling import may_scale
 from epochlint.project.silence import silence
+from epochlint.project.sweeps import may_hold as may_sweep
 from epochlint.project.sweeps import together
 from epochlint.rules import engine
 from epochlint.rules.chosen import Chosen
@@ -198,7 +199,7 @@ def _documents(options: Options, settings: Nearest, lookup: Lookup, report: Repo
             if found.named:
                 report.skipped.append(Skipped(found.shown, source.reason))
             continue
-        if not _may_matter(source, os.path.abspath(found.path), options.settings):
+        if not _may_matter(source, path, settings.of(path)):
             continue
         document = _read(source, report)
         if document is None:
@@ -212,7 +213,10 @@ def _documents(options: Options, settings: Nearest, lookup: Lookup, report: Repo
 def _may_matter(source: Source, path: str, settings: Settings) -> bool:
     """Whether a file can hold anything for a check: a mark of some trainer, or the settings' word that it does."""
     return (
-        registry.any_may_hold(source.text, source.path) or may_scale(source.text) or settings.trainer(path) is not None
+        registry.any_may_hold(source.text, source.path)
+        or may_scale(source.text)
+        or may_sweep(source.text)
+        or settings.trainer(path) is not None
     )
 
 

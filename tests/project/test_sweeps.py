@@ -156,6 +156,12 @@ def test_the_command_starts_processes() -> None:
     assert {checked.scenarios.fact("gpus").value for checked in report.runs} == {2}
 
 
+def test_a_sweep_needs_no_trainers_words() -> None:
+    text = "program: train.py\nmethod: grid\nparameters:\n  weight_decay: {values: [0.0, 0.1]}\n"
+    report = check_project({"sweep.yaml": text, "train.py": SCRIPT}, WORLD)
+    assert [checked.run.label for checked in report.runs] == ["weight_decay=0.0", "weight_decay=0.1"]
+
+
 @pytest.mark.parametrize(
     "text",
     [SWEEP.replace("method: grid", "method: POST"), SWEEP.replace("program", "prog"), "parameters: method program"],
