@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,6 +12,7 @@ import pytest
 import tomli
 import yaml
 
+from epochlint.rules import catalogue
 from epochlint.settings import load
 
 if TYPE_CHECKING:
@@ -55,6 +57,12 @@ def test_the_set_up_is_what_continuous_integration_does() -> None:
     assert "--editable . --group dev" in script
     assert "python -m tools.check" in commands
     assert "python -m tools.check" in script
+
+
+def test_the_families_are_counted() -> None:
+    rows = {code: int(count) for code, count in re.findall(r"(?m)^\| ([A-Z]{3}) \| [^|]+ \| (\d+) \|", README)}
+    assert rows == Counter(rule.family for rule in catalogue.load())
+    assert f"{sum(rows.values())} rules in {len(rows)} families" in README
 
 
 def test_every_command_is_there(epochlint: Callable[..., subprocess.CompletedProcess[str]]) -> None:
