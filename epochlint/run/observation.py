@@ -52,6 +52,7 @@
 | provider_retired | key, reason | a provider's request |
 | provider_lines | count, least, most, reason | a provider's request |
 | provider_early_stop | reason | a provider's request |
+| provider_missing | key | a provider's request |
 | provider_auto | key, reason | a provider's request |
 | resume_differs | key, theirs, ours | a checkpoint beside a run |
 | data_messages_counted | declared, messages, records, what (who declared it) | a comment, an assumption |

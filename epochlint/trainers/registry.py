@@ -88,22 +88,30 @@ class Entry:
 
 
 TRAINERS: tuple[Entry, ...] = (
-    Entry("providers.bedrock", r"baseModelIdentifier", ("boto3", "aioboto3")),
-    Entry("providers.sagemaker", r"training_config|TrainingJobName|TextGenerationJobConfig|results_dir", ("boto3",)),
+    Entry(
+        "providers.bedrock",
+        r"baseModelIdentifier|create_model_customization|create-model-customization",
+        ("boto3", "aioboto3"),
+    ),
+    Entry(
+        "providers.sagemaker",
+        r"training_config|TrainingJobName|TextGenerationJobConfig|results_dir|create_training_job|create_auto_ml_job",
+        ("boto3", "aioboto3"),
+    ),
     Entry(
         "providers.vertex",
         r"TuningSpec|preferenceOptimizationSpec|distillationSpec|_tuning_spec",
         ("vertexai", "google"),
     ),
     Entry("providers.fireworks", r"baseModel|warmStartFrom", ("fireworks",)),
-    Entry("providers.mistral_api", r"training_files", ("mistralai",)),
+    Entry("providers.mistral_api", r"training_files|fine_tuning", ("mistralai",)),
     Entry("providers.dashscope", r"training_file_ids", ("dashscope",)),
     Entry("providers.nebius", r"training_file"),
-    Entry("providers.together", r"training_file", ("together",)),
-    Entry("providers.azure_openai", r"training_file", ("openai",)),
-    Entry("providers.openai", r"training_file", ("openai",)),
+    Entry("providers.together", r"training_file|fine_tuning", ("together",)),
+    Entry("providers.azure_openai", r"training_file|fine_tuning", ("openai",)),
+    Entry("providers.openai", r"training_file|fine_tuning", ("openai",)),
     Entry("providers.cohere", r"dataset_id", ("cohere",)),
-    Entry("providers.azure_ml", r"model_provider|registries/azureml"),
+    Entry("providers.azure_ml", r"type: finetuning|model_provider|registries/azureml"),
     Entry("providers.databricks", r"train_data_path", ("databricks",)),
     Entry("providers.predibase", r"effective_batch_size|train_steps|enable_early_stopping", ("predibase",)),
     Entry("kubernetes_job", r"kubeflow\.org|nvidia\.com/gpu|amd\.com/gpu|habana\.ai|ray\.io", companion=True),

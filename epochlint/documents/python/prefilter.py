@@ -36,6 +36,8 @@ WORDS = (
     "HuggingFace(",
     "JumpStart",
     "tuning",
+    "training_job",
+    "auto_ml_job",
 )
 
 

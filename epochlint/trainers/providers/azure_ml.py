@@ -6,7 +6,7 @@ numbers (or text that holds one), and no "auto".
 
 from __future__ import annotations
 
-from epochlint.documents.document import Mapping, Scalar
+from epochlint.documents.document import Mapping
 from epochlint.run.counting import Counting
 from epochlint.run.known import DERIVED, UNKNOWN, Known
 from epochlint.trainers.providers.request import Request, facts
@@ -30,7 +30,7 @@ def recognise(document: Document) -> list[Mapping]:
 
 
 def _is_job(mapping: Mapping) -> bool:
-    return text_of(mapping.get("type")) == "finetuning" and "model_provider" in mapping
+    return text_of(mapping.get("type")) == "finetuning" and ("model_provider" in mapping or "training_data" in mapping)
 
 
 def _pipeline(mapping: Mapping) -> Mapping | None:
@@ -59,24 +59,20 @@ def read(reading: Reading) -> Run:
         request.take("epochs", "hyperparameters", "n_epochs")
         request.take("per_device_batch", "hyperparameters", "batch_size", whole=True)
         request.take("learning_rate", "hyperparameters", "learning_rate_multiplier")
-        request.judge(block, facts("azure-ml")["hyperparameters"])
     else:
         del run.settings["gpus"]  # neither a number nor a kind of machine is in the file
         request.take("epochs", "hyperparameters", "num_train_epochs")
         request.take("per_device_batch", "hyperparameters", "per_device_train_batch_size", whole=True)
         request.take("accumulation", "hyperparameters", "gradient_accumulation_steps", whole=True)
         request.take("learning_rate", "hyperparameters", "learning_rate")
-        _text_only(request, block)
     request.take_files("training_data", "validation_data")
+    spec = facts("azure-ml")
+    if openai:
+        request.judge(block, spec["azure_open_ai"], nulls=False)
+    elif block is not None:
+        request.judge(block, {entry.key: spec["custom"] for entry in block.entries})
+    request.judge(request.body(), spec["body"], whole=True, nulls=False)
     return run
-
-
-def _text_only(request: Request, block: Mapping | None) -> None:
-    for entry in block.entries if block is not None else ():
-        node = entry.value
-        if isinstance(node, Scalar) and isinstance(node.value, (int, float)):
-            values = {"key": entry.key, "value": node.raw, "reason": "a custom model's settings are text in quotes"}
-            request.observe("provider_type", entry.key_span, **values)
 
 
 def _read_pipeline(reading: Reading) -> Run:

@@ -66,6 +66,7 @@ def read(reading: Reading) -> Run:
             request.default(setting, fields[key]["default"])
     if reading.text("customizationType") == "CONTINUED_PRE_TRAINING":
         run.settings["method"] = Known("pretrain", DERIVED)
+    request.judge(request.body(), facts("bedrock", "aws_requests"), whole=request.sent, nulls=False)
     if fields:
         request.judge(reading.mapping("hyperParameters"), fields)
     request.limits(spec["records"].get(family))

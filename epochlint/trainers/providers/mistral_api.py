@@ -44,7 +44,8 @@ def read(reading: Reading) -> Run:
     run.settings["packing"] = Known(True, DERIVED)
     if not reading.open_ended:
         request.default("learning_rate", 1e-4)
-    request.judge(reading.mapping("hyperparameters"), spec["hyperparameters"], complete=False)
+    request.judge(reading.mapping("hyperparameters"), spec["hyperparameters"], complete=request.sent)
+    request.judge(request.body(), spec["body"], whole=request.sent)
     place = reading.entry("training_files")
     span = place[0].key_span if place is not None else reading.span
     request.observe("provider_retired", span, key="fine-tuning jobs", reason=spec["retired"])

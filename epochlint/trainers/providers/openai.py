@@ -14,6 +14,8 @@ from epochlint.trainers.providers.request import Request, facts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from epochlint.documents.document import Document
     from epochlint.run.counting import Shape
     from epochlint.run.run import Run
@@ -34,6 +36,7 @@ OTHERS = (
     "training_type", "training_method", "n_checkpoints", "n_evals", "warmup_ratio", "lr_scheduler", "learning_rate",
     "training_files", "hyper_parameters", "lora", "train_on_inputs", "max_steps", "output_dir",
 )  # fmt: skip
+_HYPERPARAMETERS = ("n_epochs", "batch_size", "learning_rate_multiplier", "beta")
 # Keys of /v1/fine-tunes (openai 0.28.1, gone in 1.x).
 _LEGACY = frozenset(
     {"prompt_loss_weight", "compute_classification_metrics", "classification_n_classes", "classification_betas"}
@@ -79,7 +82,7 @@ def read_job(reading: Reading, label: str) -> Run:
     fields = spec["hyperparameters"].get(method)
     if fields is not None:
         request.judge(block, fields)
-    _top_level(request, spec)
+    _top_level(request, spec["body"])
     _leave_open(request, path, block)
     return request.run
 
@@ -118,9 +121,6 @@ def _block(request: Request, method: str, spec: dict[str, object]) -> tuple[tupl
             request.observe(
                 "provider_unknown", old[0].key_span, key="hyperparameters", reason=reason, suggestion="", rejected=True
             )
-        for entry in body.entries:
-            if entry.key not in ("type", *_METHODS):
-                request.unknown_key(entry, ("type", *_METHODS))
         path: tuple[str, ...] = ("method", method, "hyperparameters")
         return path, reading.mapping(*path)
     if old_given and old is not None:
@@ -129,23 +129,19 @@ def _block(request: Request, method: str, spec: dict[str, object]) -> tuple[tupl
     return ("hyperparameters",), reading.mapping("hyperparameters")
 
 
-def _top_level(request: Request, spec: dict[str, object]) -> None:
-    """Keys at the top that the API does not know; hyperparameters that stand a level too high."""
+def _top_level(request: Request, fields: dict[str, Any]) -> None:
+    """What is wrong outside the hyperparameters; hyperparameters that stand a level too high."""
     legacy = next((entry for entry, _ in request.reading.entries() if entry.key in _LEGACY), None)
     if legacy is not None:
         reason = "belongs to the first fine-tuning API, which is gone"
         request.observe("provider_retired", legacy.key_span, key=legacy.key, reason=reason)
         return
-    names = spec["top"]
-    assert isinstance(names, list)
-    hyper = ("n_epochs", "batch_size", "learning_rate_multiplier", "beta")
-    for entry, _ in request.reading.entries():
-        if entry.key in names or entry.key.isdigit():
-            continue
-        if entry.key in hyper:
-            request.unknown_key(entry, (), "stands a level too high: it belongs into method.<type>.hyperparameters")
-        else:
-            request.unknown_key(entry, names)
+    body = request.body()
+    high = [entry for entry in body.entries if entry.key in _HYPERPARAMETERS]
+    for entry in high:
+        request.unknown_key(entry, (), "stands a level too high: it belongs into method.<type>.hyperparameters")
+    rest = [entry for entry in body.entries if entry not in high]
+    request.judge(Mapping(body.span, rest, body.open_ended), fields, whole=request.sent)
 
 
 def _leave_open(request: Request, path: tuple[str, ...], block: Mapping | None) -> None:

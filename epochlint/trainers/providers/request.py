@@ -1,6 +1,6 @@
 """Requests to hosted services: their settings into the run, and what the service would say about their values.
 
-pydantic is imported only here, and only where there is a request: its models are made from the data file's fields.
+What a service accepts is judged by the models of `body.py`.
 """
 
 from __future__ import annotations
@@ -12,7 +12,10 @@ from epochlint.documents.document import Entry, Mapping, Node, Scalar, Sequence,
 from epochlint.documents.scalars import number
 from epochlint.run.known import DERIVED, ESTIMATED, ON_ESTIMATE, UNKNOWN, Known, unknown
 from epochlint.run.run import DataSource, Era, Run
+from epochlint.trainers.providers.body import MISSING, RANGE, demand, faults, field_at, node_at
+from epochlint.trainers.providers.body import UNKNOWN as UNKNOWN_KEY
 from epochlint.trainers.settings import text_of
+from epochlint.trainers.trainer import Layer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,17 +26,16 @@ if TYPE_CHECKING:
     from epochlint.source import Span
     from epochlint.trainers.trainer import Reading
 
-_FILE = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "data", "providers.json")
-_data: dict[str, Any] = {}
-_models: dict[int, Any] = {}
+_FOLDER = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "data")
+_data: dict[str, dict[str, Any]] = {}
 
 
-def facts(provider: str) -> dict[str, Any]:
-    """A provider's part of the data file."""
-    if not _data:
-        with open(_FILE, encoding="utf-8") as file:
-            _data.update(json.load(file))
-    found: dict[str, Any] = _data[provider]
+def facts(provider: str, table: str = "providers") -> dict[str, Any]:
+    """A provider's part of a data file."""
+    if table not in _data:
+        with open(os.path.join(_FOLDER, f"{table}.json"), encoding="utf-8") as file:
+            _data[table] = json.load(file)
+    found: dict[str, Any] = _data[table][provider]
     return found
 
 
@@ -43,6 +45,8 @@ class Request:
     __slots__ = ("reading", "run")
 
     def __init__(self, reading: Reading, label: str, counting: Counting) -> None:
+        if reading.call is not None:
+            reading.layers = [Layer(opened(layer.mapping), layer.origin) for layer in reading.layers]
         self.reading = reading
         self.run = Run(label, reading.document.source, reading.span, (Era("", counting),), reading.versions)
         self.run.settings["max_steps"] = Known(None, DERIVED)
@@ -131,30 +135,68 @@ class Request:
 
         self.run.observations.append(Observation(name, span, values))
 
-    def judge(self, body: Mapping | None, fields: dict[str, Any], *, complete: bool = True, hint: str = "") -> None:
-        """What the service says about the keys and values of a block. `complete`: `fields` are all that it knows."""
+    def judge(
+        self,
+        body: Mapping | None,
+        fields: dict[str, Any],
+        *,
+        complete: bool = True,
+        whole: bool = False,
+        nulls: bool = True,
+        hint: str = "",
+    ) -> None:
+        """What the service says about the keys and values of a block.
+
+        `complete`: `fields` are all that it knows. `whole`: the block is all that it gets, so what is required and
+        not there is missing. `nulls`: it takes null for "not set".
+        """
         if body is None:
             return
-        values = {entry.key: _plain(entry.value) for entry in body.entries if not entry.key.isdigit()}
-        known = {key: value for key, value in values.items() if value is not _OPEN}
-        problems: dict[str, list[dict[str, Any]]] = {}
-        model = _model(fields)
-        from pydantic import ValidationError
-
-        try:
-            model.model_validate(known)
-        except ValidationError as failed:
-            for error in failed.errors(include_url=False, include_input=False):
-                problems.setdefault(str(error["loc"][0]), []).append(dict(error))
-        for key, errors in problems.items():
-            entry = body.entry(key)
-            if entry is None:
+        for fault in faults(body, fields, nulls=nulls):
+            name = fault.path[-1] if fault.path else ""
+            owner = node_at(body, fault.path[:-1])
+            entry = owner.entry(str(name)) if isinstance(owner, Mapping) else self._around(body, fault.path)
+            if fault.kind == MISSING:
+                if whole and isinstance(owner, Mapping) and not owner.open_ended:
+                    place = self._around(body, fault.path[:-1])
+                    span = place.key_span if place is not None else self.reading.span
+                    self.observe("provider_missing", span, key=str(name))
+            elif entry is None:
                 continue
-            if key not in fields:
-                if complete:
-                    self.unknown_key(entry, fields, hint)
+            elif fault.kind == UNKNOWN_KEY:
+                if complete and isinstance(owner, Mapping):
+                    known = fields if len(fault.path) == 1 else field_at(fault.path[:-1], fields).get("fields", {})
+                    self.unknown_key(entry, known, hint)
             else:
-                self._wrong(entry, fields[key], errors)
+                shown = entry.value.raw if isinstance(entry.value, Scalar) else ""
+                values = {"key": entry.key, "value": shown, "reason": demand(fault.field, fault.kind)}
+                if fault.kind == RANGE:
+                    # Words are added over the years, so one that is not listed is no error for certain.
+                    listed = fault.field.get("type") == "word"
+                    self.observe("provider_range", entry.key_span, documented=listed, **values)
+                else:
+                    self.observe("provider_type", entry.key_span, **values)
+
+    def _around(self, body: Mapping, path: tuple[str | int, ...]) -> Entry | None:
+        """The innermost entry on the way to a place."""
+        for end in range(len(path), 0, -1):
+            owner = node_at(body, path[: end - 1])
+            if isinstance(owner, Mapping):
+                return owner.entry(str(path[end - 1]))
+        return None
+
+    @property
+    def sent(self) -> bool:
+        """Whether it is sent as it stands here (a call, a command), so that what is not there is missing."""
+        return bool(self.reading.command)
+
+    def body(self) -> Mapping:
+        """All layers as one mapping."""
+        layers = self.reading.layers
+        if len(layers) == 1:
+            return layers[0].mapping
+        entries = [entry for layer in reversed(layers) for entry in layer.mapping.entries]
+        return Mapping(layers[0].mapping.span, entries, self.reading.open_ended)
 
     def unknown_key(self, entry: Entry, names: Any, hint: str = "") -> None:
         """A key that the API does not know here: sent all the same, and refused or without effect."""
@@ -173,114 +215,20 @@ class Request:
             rejected=bool(suggestion),
         )
 
-    def _wrong(self, entry: Entry, field: dict[str, Any], errors: list[dict[str, Any]]) -> None:
-        node = entry.value
-        place = entry.key_span
-        shown = node.raw if isinstance(node, Scalar) else ""
-        kinds = {error["type"] for error in errors}
-        if any(kind.startswith(("greater_than", "less_than", "out_of_range")) for kind in kinds):
-            reason = f"the service takes {_range(field)}"
-            self.observe("provider_range", place, key=entry.key, value=shown, reason=reason, documented=False)
-        else:
-            self.observe("provider_type", place, key=entry.key, value=shown, reason=_demand(field))
 
+def opened(mapping: Mapping, depth: int = 8) -> Mapping:
+    """A call's arguments, where objects of an SDK's classes (`Hyperparameters(n_epochs=3)`) are blocks of keys, too."""
 
-_OPEN = object()
+    def inside(node: Node) -> Node:
+        call = getattr(node, "call", None)
+        if call is not None and not getattr(node, "attribute", "") and call.name[:1].isupper() and depth:
+            return opened(call.arguments, depth - 1)
+        if isinstance(node, Mapping) and depth:
+            return opened(node, depth - 1)
+        return Sequence(node.span, [inside(item) for item in node.items]) if isinstance(node, Sequence) else node
 
-
-def _plain(node: Node) -> object:
-    """A value as the service gets it; `_OPEN` where it cannot be known or is left to the service."""
-    if isinstance(node, Scalar):
-        return _OPEN if node.value is None else node.value
-    if isinstance(node, Mapping):
-        return {entry.key: _plain(entry.value) for entry in node.entries}
-    if isinstance(node, Sequence):
-        return [_plain(item) for item in node.items]
-    return _OPEN
-
-
-def _model(fields: dict[str, Any]) -> Any:
-    """The pydantic model of a block of the data file."""
-    found = _models.get(id(fields))
-    if found is None:
-        from pydantic import ConfigDict, create_model
-
-        parts: dict[str, Any] = {name: (_type(field) | None, None) for name, field in fields.items()}
-        config = ConfigDict(extra="forbid", protected_namespaces=())
-        found = _models[id(fields)] = create_model("Body", __config__=config, **parts)
-    return found
-
-
-def _type(field: dict[str, Any]) -> Any:
-    """The type of one field: strict numbers, words, text that holds a number."""
-    from typing import Annotated, Literal, Union
-
-    from pydantic import AfterValidator, Field
-    from pydantic_core import PydanticCustomError
-
-    bounds = {
-        key: field[name]
-        for key, name in (("ge", "low"), ("le", "high"), ("gt", "above"))
-        if field.get(name) is not None
-    }
-
-    def within(text: str) -> str:
-        try:
-            value = float(text)
-        except ValueError:
-            raise PydanticCustomError("numeric_text", "a text that holds a number") from None
-        if (
-            value != value
-            or value < bounds.get("ge", value)
-            or value > bounds.get("le", value)
-            or value <= bounds.get("gt", value - 1)
-        ):
-            raise PydanticCustomError("out_of_range", "out of range")
-        return text
-
-    choices: list[Any] = []
-    for kind in field["type"].split(" or "):
-        if kind == "int":
-            choices.append(Annotated[int, Field(strict=True, **bounds)])
-        elif kind == "number":
-            choices.append(Annotated[float, Field(strict=True, **bounds)])
-        elif kind in ("text", "numeric text"):
-            choices.append(Annotated[str, Field(strict=True), AfterValidator(within)])
-        elif kind == "any":
-            from typing import Any as Anything
-
-            return Anything
-    if field.get("words"):
-        choices.append(Literal[tuple(field["words"])])
-    return Union[tuple(choices)]  # noqa: UP007 # made at run time
-
-
-def _range(field: dict[str, Any]) -> str:
-    low, high, above = field.get("low"), field.get("high"), field.get("above")
-    if low is not None and low == high:
-        return f"{low:g} only"
-    parts = []
-    if above is not None:
-        parts.append(f"more than {above:g}")
-    if low is not None and high is not None:
-        return f"{low:g} to {high:g}"
-    if low is not None:
-        parts.append(f"at least {low:g}")
-    if high is not None:
-        parts.append(f"at most {high:g}")
-    return " and ".join(parts)
-
-
-def _demand(field: dict[str, Any]) -> str:
-    kind = field["type"].split(" or ")[0]
-    words = " or ".join(f'"{word}"' for word in field.get("words", ()))
-    wanted = {
-        "int": "a whole number without quotes",
-        "number": "a number without quotes",
-        "text": "text in quotes, not a number",
-        "word": "",
-    }.get(kind, kind)
-    return f"the service takes {wanted}{' or ' if wanted and words else ''}{words}"
+    entries = [Entry(entry.key, entry.key_span, inside(entry.value)) for entry in mapping.entries]
+    return Mapping(mapping.span, entries, mapping.open_ended)
 
 
 def uploads(node: Node) -> list[tuple[str, Span]]:

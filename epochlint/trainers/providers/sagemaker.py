@@ -11,7 +11,7 @@ from epochlint.documents.document import Mapping, Scalar
 from epochlint.run.counting import Counting, after
 from epochlint.run.known import DERIVED, UNKNOWN, Known
 from epochlint.run.run import DataSource
-from epochlint.trainers.providers.request import Request
+from epochlint.trainers.providers.request import Request, facts
 from epochlint.trainers.providers.simple import GLOBAL, HIDDEN, by_examples, global_batch, warmup
 from epochlint.trainers.settings import text_of
 
@@ -23,7 +23,11 @@ if TYPE_CHECKING:
     from epochlint.trainers.trainer import Reading
 
 LABEL = "sagemaker"
-CALLS = frozenset({"boto3.client.create_training_job"})
+CALLS = frozenset(
+    f"{client}.{operation}"
+    for client in ("boto3.client", "boto3.Session.client", "boto3.session.Session.client", "aioboto3.Session.client")
+    for operation in ("create_training_job", "create_auto_ml_job_v2")
+)
 
 
 def recognise(document: Document) -> list[Mapping]:
@@ -50,9 +54,12 @@ def _is_job(mapping: Mapping) -> bool:
     )
 
 
-def read(reading: Reading) -> Run:
+def read(reading: Reading) -> Run | list[Run]:
     if reading.mapping("run") is not None:
         return _read_recipe(reading)
+    problem = reading.mapping("AutoMLProblemTypeConfig")
+    if problem is not None and "TextGenerationJobConfig" not in problem and not problem.open_ended:
+        return []  # AutoML on tables, images or series
     return _read_job(reading)
 
 
@@ -118,19 +125,17 @@ def _files(request: Request) -> None:
 def _read_job(reading: Reading) -> Run:
     """Hyperparameters that are text; what they mean is the image's own affair."""
     request = Request(reading, LABEL, HIDDEN)
-    block = reading.mapping("HyperParameters")
     path: tuple[str, ...] = ("HyperParameters",)
     for where in (("AutoMLProblemTypeConfig", "TextGenerationJobConfig"), ("TextGenerationJobConfig",)):
         inner = (*where, "TextGenerationHyperParameters")
         if reading.mapping(*inner) is not None:
-            block, path = reading.mapping(*inner), inner
+            path = inner
     request.take("epochs", *path, "epochCount")
     for key in ("epoch", "epochs", "num_train_epochs"):
         request.take("epochs", *path, key)
     request.take("per_device_batch", *path, "per_device_train_batch_size", whole=True)
-    for entry in block.entries if block is not None else ():
-        node = entry.value
-        if isinstance(node, Scalar) and isinstance(node.value, (int, float)) and not isinstance(node.value, bool):
-            values = {"key": entry.key, "value": node.raw, "reason": "the service takes text in quotes, not a number"}
-            request.observe("provider_type", entry.key_span, **values)
+    auto = "AutoMLProblemTypeConfig" in reading or any("auto_ml" in word for word in reading.command)
+    if auto or path == ("HyperParameters",):
+        fields = facts("auto-ml-job" if auto else "training-job", "aws_requests")
+        request.judge(request.body(), fields, whole=request.sent, nulls=False)
     return request.run

@@ -58,15 +58,21 @@ def read(reading: Reading) -> Run:
         request.default("warmup_ratio", 0.0)
         if accumulation.unknown:
             run.settings["accumulation"] = Known(1, DERIVED)
-    method = reading.text("training_method", "method") or "sft"
+    method = reading.text("training_method", "method") or reading.text("training_method") or "sft"
     run.settings["method"] = Known(method if method in ("sft", "dpo") else "other", DERIVED)
     packing = reading.node("packing")
     packed = boolean(packing) if isinstance(packing, Scalar) else None
     run.settings["packing"] = Known(packed is not False and method == "sft", DERIVED)
     request.take("beta", "training_method", "dpo_beta")
+    request.take("beta", "dpo_beta")
     request.take_files("training_file", "validation_file", lines.together())
     request.limits(spec["records"])
-    request.judge(reading.layers[0].mapping, spec["hyperparameters"], complete=False)
+    if reading.command:
+        request.judge(request.body(), spec["call"], whole=True)
+        if not any(key in reading for key in ("model", "from_checkpoint")) and not reading.open_ended:
+            request.observe("provider_missing", reading.span, key="model")
+    else:
+        request.judge(request.body(), spec["hyperparameters"], complete=False)
     _early_stopping(request)
     return run
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from epochlint.documents.document import Mapping
+import re
+
+from epochlint.documents.document import Entry, Mapping
 from epochlint.run.known import DERIVED, Known
 from epochlint.trainers.providers.request import Request, facts
 from epochlint.trainers.providers.simple import HIDDEN
@@ -46,6 +48,19 @@ def recognise(document: Document) -> list[Mapping]:
     ]
 
 
+def snake_case(mapping: Mapping) -> Mapping:
+    """A block whose keys may be written in either case, as the SDK takes them."""
+    entries = [
+        Entry(
+            re.sub(r"(?<=[a-z])[A-Z]", lambda found: f"_{found[0].lower()}", entry.key),
+            entry.key_span,
+            snake_case(entry.value) if isinstance(entry.value, Mapping) and entry.key != "labels" else entry.value,
+        )
+        for entry in mapping.entries
+    ]
+    return Mapping(mapping.span, entries, mapping.open_ended)
+
+
 def read(reading: Reading) -> Run:
     request = Request(reading, LABEL, HIDDEN)
     run = request.run
@@ -55,6 +70,9 @@ def read(reading: Reading) -> Run:
     run.settings["rate_multiplier"] = Known(True, DERIVED)
     hyper = "hyper_parameters" if spec in _SNAKE else "hyperParameters"
     if call:
+        config = reading.mapping("config")
+        if config is not None:
+            request.judge(snake_case(config), facts("vertex")["config"])
         request.take("epochs", "epochs")
         request.take("epochs", "config", "epoch_count")
         request.take("learning_rate", "learning_rate_multiplier")
