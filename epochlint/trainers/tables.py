@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 import re
+from functools import lru_cache
 
 from epochlint.run.versions import version_key
 
@@ -80,6 +81,9 @@ def _starts(key: Key, prefix: str) -> bool:
 
 # ------------------------------------------------------------------------------------------------ tables
 
+# A table never changes and lives as long as the program, and configs ask it the same questions again and again.
+_remembered = lru_cache(maxsize=20_000)
+
 _files: dict[str, Any] = {}
 _tables: dict[tuple[str, str], Table] = {}
 
@@ -110,6 +114,7 @@ def owners(package: str) -> tuple[str, ...]:
     return tuple(_file(package)["owners"])
 
 
+@_remembered
 def required_version(package: str, other: str, version: str | None) -> str | None:
     """The specifier with which `package` at that version asks for `other` (`>=4.56.1`); None = it does not say.
 
@@ -205,6 +210,7 @@ class Table:
         """Whether the newest version read declares the key itself."""
         return self.own(name) and bool(self._row(name, self._places[self.versions[-1]]))
 
+    @_remembered
     def home(self, name: str) -> Table:
         """The table whose package and versions `first`, `last` and `gone_in` speak of.
 
@@ -216,15 +222,18 @@ class Table:
             return base.home(name)
         return self
 
+    @_remembered
     def known(self, name: str) -> bool:
         """Whether the key exists in any version read."""
         return self.own(name) or (bool(self._bases) and load(*self._bases[-1][2:]).known(name))
 
+    @_remembered
     def names(self) -> frozenset[str]:
         """Every key of any version read, inherited ones too."""
         base = self.base
         return frozenset(self._data["fields"]) | (base.names() if base is not None else frozenset())
 
+    @_remembered
     def exists(self, name: str, low: str | None, high: str | None, base_range: Range | None = None) -> bool | None:
         """True: in every version of the range; False: in none; None: in some, or it depends on the other package.
 
@@ -282,6 +291,7 @@ class Table:
         """The distinct known defaults over the range, oldest first."""
         return self._defaults(name, low, high, base_range)[0]
 
+    @_remembered
     def _defaults(
         self, name: str, low: str | None, high: str | None, base_range: Range | None
     ) -> tuple[list[object], bool]:
@@ -315,6 +325,7 @@ class Table:
         rows = [self._row(name, place) for place in self._range(asked, asked)]
         return bool(rows) and all(row is not None and len(row) == 5 and row[4] == "required" for row in rows)
 
+    @_remembered
     def type(self, name: str) -> str:
         """int, float, number, bool, str, list, dict, any, or several joined by `|`; as in the newest version."""
         return self._type(name).removesuffix("?")
@@ -329,6 +340,7 @@ class Table:
         base = self.base
         return base._type(name) if base is not None else "any"
 
+    @_remembered
     def words(self, name: str, low: str | None = None, high: str | None = None) -> tuple[str, ...]:
         """The only texts allowed in some version of the range; () where any text is, or it is not told."""
         base = self.base
@@ -397,6 +409,7 @@ class Table:
 
     # spelling -----------------------------------------------------------------------------------
 
+    @_remembered
     def nearest(self, name: str, cutoff: float = 0.85) -> str | None:
         """The key that was probably meant: same but for case, dashes, underscores, a plural s, two swapped letters or
         a close spelling. None for known names, names under four letters, and where nothing is near."""
