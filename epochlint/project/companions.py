@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from epochlint.documents.document import Mapping, Scalar, walk
 from epochlint.run.budget import Budget
-from epochlint.run.known import DERIVED, Known
+from epochlint.run.known import DERIVED, UNKNOWN, Known
 from epochlint.run.observation import Observation
 from epochlint.trainers import accelerate, deepspeed
 
@@ -88,10 +88,12 @@ def disagreements(run: Run, companions: Companions) -> list[Observation]:
     parallel = run.setting("parallel").number or 1
     workers = max(1, int(gpus // parallel)) if gpus is not None else None
     budget = Budget(run, run.eras[-1], workers)
-    facts = dict(budget.facts)
-    if len(run.eras) > 1:  # a number that depends on the version contradicts nothing
-        others = [Budget(run, era, workers).facts for era in run.eras[:-1]]
-        for name in ("warmup_steps", "total_steps"):
-            if any(other[name].value != facts[name].value for other in others):
-                facts[name] = Known(exact=False)
-    return deepspeed.compare(run, mapping, facts)
+    others = [Budget(run, era, workers) for era in run.eras[:-1]]
+
+    def fact(name: str) -> Known:
+        known = budget.fact(name)
+        if name in ("warmup_steps", "total_steps") and any(other.fact(name).value != known.value for other in others):
+            return UNKNOWN  # a number that depends on the version contradicts nothing
+        return known
+
+    return deepspeed.compare(run, mapping, fact)

@@ -96,9 +96,7 @@ def _name(name: str) -> Function:
         budget = context.budget
         if budget is None:
             return UNKNOWN
-        known = budget.facts.get(name)
-        if known is None:
-            known = budget.get(name)
+        known = budget.fact(name)
         return known.value if known.exact else known
 
     return look
@@ -608,10 +606,11 @@ def _differs_by_version(name: str) -> Function:
             return None
         if not any(era.versions for era in scenarios.run.eras) or len(scenarios.run.eras) == 1:
             return False
-        values = [scenarios.budget(era, budget.workers).fact(name) for era in range(len(scenarios.run.eras))]
-        if not all(known.exact for known in values):
+        ours = budget.fact(name)
+        if not ours.exact:
             return None
-        return any(known.value != values[0].value for known in values)
+        values = [scenarios.budget(era, budget.workers).fact(name) for era in range(len(scenarios.run.eras))]
+        return any(known.value != ours.value for known in values) if all(known.exact for known in values) else None
 
     return ask
 

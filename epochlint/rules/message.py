@@ -109,8 +109,8 @@ def fixed(context: Context) -> bool:
         elif head == "settings":
             if rest not in run.settings and any(rest in era.defaults for era in run.eras):
                 return False
-        elif name in budget.facts:
-            if budget.facts[name] is not run.settings.get(name) and name != "trainer":
+        elif (fact := budget.derived(name)) is not None:
+            if fact is not run.settings.get(name) and name != "trainer":
                 return False
         elif name not in run.settings and any(name in era.defaults for era in run.eras):
             return False

@@ -1,24 +1,16 @@
 """The words that a condition may use: facts, settings and the values of observations.
 
 Facts are those of `run/budget.py`, settings and observations those of the tables in `run/run.py` and
-`run/observation.py`; a test holds this file to them. Only compiling needs it.
+`run/observation.py`. Only compiling needs it.
 """
 
 from __future__ import annotations
 
 import re
 
-from epochlint.run import observation, run
+from epochlint.run import budget, observation, run
 
-FACTS = frozenset(
-    {
-        "gpus", "per_device_batch", "accumulation", "effective_batch", "rows", "records", "max_steps",
-        "steps_per_epoch", "natural_steps", "total_steps", "epochs", "warmup_steps", "warmup_fraction",
-        "warmup_in_steps", "warmup_used", "decays", "evaluations", "checkpoints", "eval_every", "save_every",
-        "logging_every", "learning_rate", "scheduler", "weight_decay", "method", "tuning", "messages", "tokens",
-        "trainer",
-    }
-)  # fmt: skip
+FACTS = frozenset((*budget.COMPUTED, *budget.TAKEN))
 
 _ROW = re.compile(r"^\|\s*([^|]+?)\s*\|\s*([^|]*?)\s*\|", re.MULTILINE)
 

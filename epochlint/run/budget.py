@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from math import ceil
 
-from epochlint.run.counting import Shape, Steps, Warmup, every
+from epochlint.run.counting import Shape, every
 from epochlint.run.known import (
     DERIVED,
     ON_ESTIMATE,
@@ -25,7 +25,9 @@ from epochlint.run.known import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from epochlint.run.counting import Get
+    from collections.abc import Callable
+
+    from epochlint.run.counting import Get, Steps, Warmup
     from epochlint.run.run import Era, Run
     from epochlint.source import Span
 
@@ -34,54 +36,59 @@ MANY = 1 << 40  # stands for "as many as you like" where a bound is needed
 # Schedules that end at (almost) zero or fall at all; a constant rate makes few steps less of a loss.
 _FLAT = frozenset({"constant", "constant_with_warmup", "reduce_lr_on_plateau", "greedy"})
 
-Facts = dict[str, Known]
+_NO_LIMIT = Known(None)  # of a trainer without such a setting
+
 Formula = tuple[str, tuple[object, ...]]
 
 
 class Budget:
-    """The facts of one run in one scenario: an era and a number of workers (None where no number is meant)."""
+    """The facts of one run in one scenario: an era and a number of workers (None where no number is meant).
 
-    __slots__ = ("era", "facts", "run", "warmup", "workers")
+    Facts are computed when the first of their group is asked for: most runs are judged by few of them.
+    """
+
+    __slots__ = ("_facts", "era", "run", "workers")
 
     def __init__(self, run: Run, era: Era, workers: int | None) -> None:
         self.run = run
         self.era = era
         self.workers = workers
-        self.warmup: Warmup | None = None
-        self.facts: Facts = {}
-        self._fill()
+        self._facts: dict[str, Known | None] = {}
 
     def get(self, name: str) -> Known:
         """A setting in this era."""
-        return self.run.setting(name, self.era)
+        found = self.run.settings.get(name)
+        if found is None:
+            found = self.era.defaults.get(name)
+        return found if found is not None else UNKNOWN
 
     def fact(self, name: str) -> Known:
         """A fact, or a setting of that name."""
-        found = self.facts.get(name)
+        found = self.derived(name)
         return found if found is not None else self.get(name)
 
-    def _fill(self) -> None:
-        facts, get, counting = self.facts, self.get, self.era.counting
+    def derived(self, name: str) -> Known | None:
+        """A fact that is computed, not merely taken over from a setting; None where there is none of that name."""
+        try:
+            return self._facts[name]
+        except KeyError:
+            compute = COMPUTED.get(name)
+            if compute is None:
+                return None
+            compute(self)
+            return self._facts.setdefault(name, None)
+
+    def _trainer(self) -> None:
+        self._facts["trainer"] = Known(self.run.trainer, WRITTEN)
+
+    # Batch ------------------------------------------------------------------------------------------------------------
+
+    def _batches(self) -> None:
+        facts = self._facts
         facts["gpus"] = gpus = self._gpus()
-        batch = counting.batch(get, self.workers)
+        batch = self.era.counting.batch(self.get, self.workers)
         facts["per_device_batch"], facts["accumulation"] = batch.per_device, batch.accumulation
         facts["effective_batch"] = resting(batch.effective, gpus.basis)
-        rows = get("rows")
-        facts["rows"] = rows
-        facts["records"] = records = self._records(rows)
-        limit = self.run.settings.get("max_steps", Known(None))  # a trainer without such a setting has no limit
-        facts["max_steps"] = limit
-        self._lengths(records, batch.per_device, batch.accumulation, facts["effective_batch"], limit)
-        self._warm(facts["total_steps"], facts["natural_steps"])
-        self._cadences(facts["total_steps"], facts["steps_per_epoch"])
-        scheduler = get("scheduler")
-        if scheduler.exact and scheduler.value is not None:
-            name = str(scheduler.value)
-            facts["warmup_used"] = Known(name not in counting.unwarmed)
-            facts["decays"] = Known(name not in _FLAT)
-        for name in ("learning_rate", "scheduler", "weight_decay", "method", "tuning", "messages", "tokens"):
-            facts[name] = get(name)
-        facts["trainer"] = Known(self.run.trainer, WRITTEN)
 
     def _gpus(self) -> Known:
         gpus = self.get("gpus")
@@ -99,18 +106,26 @@ class Budget:
             return gpus
         return Known(self.workers, DERIVED, basis=ON_WORKERS) if self.workers is not None else between(1, None)
 
-    def _records(self, rows: Known) -> Known:
+    # Length -----------------------------------------------------------------------------------------------------------
+
+    def _records(self) -> None:
+        rows = self.get("rows")
         if rows.unknown:
             rows = between(1, None, origin=rows.origin, basis=rows.basis)
         records = self.era.counting.records(rows, self.get)
-        return resting(records, ON_RECORDS | rows.basis | (ON_PLACEHOLDER if self.run.placeholder else 0))
+        basis = ON_RECORDS | rows.basis | (ON_PLACEHOLDER if self.run.placeholder else 0)
+        self._facts["records"] = resting(records, basis)
 
-    def _lengths(self, records: Known, per_device: Known, accumulation: Known, effective: Known, limit: Known) -> None:
-        facts = self.facts
-        epochs = self.get("epochs")
+    def _limit(self) -> None:
+        self._facts["max_steps"] = self.run.settings.get("max_steps", _NO_LIMIT)
+
+    def _lengths(self) -> None:
+        facts = self._facts
+        records, limit, epochs = self.fact("records"), self.fact("max_steps"), self.get("epochs")
+        per_device, accumulation = self.fact("per_device_batch"), self.fact("accumulation")
+        effective = self.fact("effective_batch")
         basis = records.basis | effective.basis | (epochs.basis & (ON_ESTIMATE | ON_TABLE))
-        facts["steps_per_epoch"] = facts["natural_steps"] = facts["total_steps"] = UNKNOWN
-        facts["epochs"] = epochs
+        per_epoch = natural = total = UNKNOWN
         stopped = limit.number
         bounds = None
         if self.era.counting.steps is not None and self._countable() and _possible(per_device, accumulation, effective):
@@ -130,23 +145,19 @@ class Budget:
                 if high is not None and low.per_epoch == high.per_epoch
                 else None
             )
-            facts["steps_per_epoch"] = between(
-                low.per_epoch, high.per_epoch if high else None, basis=basis, formula=formula
-            )
+            per_epoch = between(low.per_epoch, high.per_epoch if high else None, basis=basis, formula=formula)
             if not epochs.unknown:
-                facts["natural_steps"] = between(low.natural, high.natural if high else None, basis=basis)
-        if not limit.exact:
-            facts["total_steps"] = UNKNOWN
-        elif stopped is not None:
-            facts["total_steps"] = self._limited(bounds, int(stopped), basis, limit)
-        elif bounds is not None and not epochs.unknown:
+                natural = between(low.natural, high.natural if high else None, basis=basis)
+        if stopped is not None:
+            total = self._limited(bounds, int(stopped), basis, limit)
+        elif limit.exact and bounds is not None and not epochs.unknown:
             low, high = bounds
             total = between(low.total, high.total if high else None, basis=basis)
             if total.exact:
-                total.formula = _total_formula(total, records, effective, epochs, facts["steps_per_epoch"])
+                total.formula = _total_formula(total, records, effective, epochs, per_epoch)
             total.key_span = epochs.key_span
-            facts["total_steps"] = total
-        self._passes(limit)
+        facts["steps_per_epoch"], facts["natural_steps"], facts["total_steps"] = per_epoch, natural, total
+        facts["epochs"] = _passes(limit, epochs, per_epoch, natural, total)
 
     def _limited(self, bounds: tuple[Steps, Steps | None] | None, stopped: int, basis: int, limit: Known) -> Known:
         """The total under a written limit: mostly the limit, unless this trainer stops earlier by itself."""
@@ -195,33 +206,16 @@ class Budget:
                 return False
         return True
 
-    def _passes(self, limit: Known) -> None:
-        """Epochs that the run makes: as written, or what a step limit comes to."""
-        facts = self.facts
-        if limit.number is None and limit.exact:
-            return
-        total, per_epoch = facts["total_steps"], facts["steps_per_epoch"]
-        natural = facts["natural_steps"]
-        if natural.number is not None and natural.number == total.number:
-            return
-        if total.number is not None and per_epoch.low and per_epoch.low > 0:
-            low = total.number / per_epoch.high if per_epoch.high else None
-            passes = between(low, total.number / per_epoch.low, basis=per_epoch.basis, key_span=limit.key_span)
-            if passes.exact:
-                passes.formula = ("{} / {}", (total.value, per_epoch.value))
-            facts["epochs"] = passes
-        else:
-            facts["epochs"] = UNKNOWN
+    # Warmup -----------------------------------------------------------------------------------------------------------
 
-    def _warm(self, total: Known, natural: Known) -> None:
-        facts = self.facts
+    def _warm(self) -> None:
+        facts = self._facts
         facts["warmup_steps"] = facts["warmup_fraction"] = UNKNOWN
         counting = self.era.counting
-        if counting.warmup is None:
-            return
-        self.warmup = warmup = counting.warmup(self.get)
+        warmup = counting.warmup(self.get) if counting.warmup is not None else None
         if warmup is None:
             return
+        total, natural = self.fact("total_steps"), self.fact("natural_steps")
         facts["warmup_in_steps"] = Known(warmup.share is None)
         place = self.get(warmup.key).key_span if warmup.key else None
         if total.number is not None and warmup.of_natural and natural.number is None:
@@ -247,7 +241,7 @@ class Budget:
 
     def _warm_between(self, warmup: Warmup, total: Known, natural: Known, place: Span | None) -> None:
         """The warmup of a run whose total is not one number."""
-        facts = self.facts
+        facts = self._facts
         low = total.low or 0
         at_low = warmup.steps(int(low), int(natural.low or low))
         at_high = warmup.steps(int(total.high), int(natural.high or total.high)) if total.high is not None else None
@@ -264,21 +258,37 @@ class Budget:
         least, most = (share, share + slack) if rounding == "ceil" else (max(0.0, share - slack), share)
         facts["warmup_fraction"] = between(least, most, key_span=place, basis=total.basis)
 
-    def _cadences(self, total: Known, per_epoch: Known) -> None:
-        facts, counting = self.facts, self.era.counting
-        for name, count in (("evaluations", counting.evaluations), ("checkpoints", counting.checkpoints)):
-            facts[name] = self._happening(count, total, per_epoch)
+    def _schedule(self) -> None:
+        scheduler = self.get("scheduler")
+        if scheduler.exact and scheduler.value is not None:
+            name = str(scheduler.value)
+            self._facts["warmup_used"] = Known(name not in self.era.counting.unwarmed)
+            self._facts["decays"] = Known(name not in _FLAT)
+
+    # Cadence ----------------------------------------------------------------------------------------------------------
+
+    def _evaluations(self) -> None:
+        self._facts["evaluations"] = self._happening(self.era.counting.evaluations)
+
+    def _checkpoints(self) -> None:
+        self._facts["checkpoints"] = self._happening(self.era.counting.checkpoints)
+
+    def _intervals(self) -> None:
         for name in ("eval", "save", "logging"):
-            interval = self.get(f"{name}_steps").number
+            written = self.get(f"{name}_steps")
+            interval = written.number
             if interval is not None and interval > 0:
                 if interval >= 1:
-                    facts[f"{name}_every"] = Known(int(interval), key_span=self.get(f"{name}_steps").key_span)
-                elif total.number is not None:
-                    facts[f"{name}_every"] = Known(every(interval, int(total.number)), basis=total.basis)
+                    self._facts[f"{name}_every"] = Known(int(interval), key_span=written.key_span)
+                    continue
+                total = self.fact("total_steps")
+                if total.number is not None:
+                    self._facts[f"{name}_every"] = Known(every(interval, int(total.number)), basis=total.basis)
 
-    def _happening(self, count: object, total: Known, per_epoch: Known) -> Known:
-        if not callable(count):
+    def _happening(self, count: Callable[[Get, int, int], int | None] | None) -> Known:
+        if count is None:
             return UNKNOWN
+        total, per_epoch = self.fact("total_steps"), self.fact("steps_per_epoch")
         get: Get = self.fact  # an epoch's steps can need the batch
         if total.number is not None and (per_epoch.number is not None or per_epoch.unknown or total.origin != DERIVED):
             happened = count(get, int(total.number), int(per_epoch.number or 0))
@@ -290,6 +300,48 @@ class Budget:
         if low != high and total.high is None:
             return between(min(low, high), None, basis=total.basis)
         return between(min(low, high), max(low, high), basis=total.basis)
+
+
+COMPUTED: dict[str, Callable[[Budget], None]] = {
+    "gpus": Budget._batches,
+    "per_device_batch": Budget._batches,
+    "accumulation": Budget._batches,
+    "effective_batch": Budget._batches,
+    "records": Budget._records,
+    "max_steps": Budget._limit,
+    "steps_per_epoch": Budget._lengths,
+    "natural_steps": Budget._lengths,
+    "total_steps": Budget._lengths,
+    "epochs": Budget._lengths,
+    "warmup_steps": Budget._warm,
+    "warmup_fraction": Budget._warm,
+    "warmup_in_steps": Budget._warm,
+    "warmup_used": Budget._schedule,
+    "decays": Budget._schedule,
+    "evaluations": Budget._evaluations,
+    "checkpoints": Budget._checkpoints,
+    "eval_every": Budget._intervals,
+    "save_every": Budget._intervals,
+    "logging_every": Budget._intervals,
+    "trainer": Budget._trainer,
+}
+"""The facts that are computed, with what computes them."""
+
+TAKEN = ("rows", "learning_rate", "scheduler", "weight_decay", "method", "tuning", "messages", "tokens")
+"""The facts that are settings under the same names."""
+
+
+def _passes(limit: Known, epochs: Known, per_epoch: Known, natural: Known, total: Known) -> Known:
+    """Epochs that the run makes: as written, or what a step limit comes to."""
+    if (limit.number is None and limit.exact) or (natural.number is not None and natural.number == total.number):
+        return epochs
+    if total.number is None or not per_epoch.low or per_epoch.low < 0:
+        return UNKNOWN
+    low = total.number / per_epoch.high if per_epoch.high else None
+    passes = between(low, total.number / per_epoch.low, basis=per_epoch.basis, key_span=limit.key_span)
+    if passes.exact:
+        passes.formula = ("{} / {}", (total.value, per_epoch.value))
+    return passes
 
 
 def _possible(*numbers: Known) -> bool:

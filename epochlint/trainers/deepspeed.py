@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from epochlint.documents.document import Mapping, Scalar
 from epochlint.documents.scalars import number
-from epochlint.run.known import Known
 from epochlint.run.observation import Edit, Fix, Observation
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from epochlint.documents.document import Document, Entry
+    from epochlint.run.known import Known
     from epochlint.run.run import Run
 
 LABEL = "deepspeed"
@@ -76,13 +78,13 @@ def inspect(document: Document, mapping: Mapping) -> list[Observation]:
     return found
 
 
-def compare(run: Run, mapping: Mapping, facts: dict[str, Known]) -> list[Observation]:
-    """Where the file contradicts the run beside it. `facts` are those of the run's one scenario, where it has one."""
+def compare(run: Run, mapping: Mapping, fact: Callable[[str], Known]) -> list[Observation]:
+    """Where the file contradicts the run beside it. `fact` gives those of the run's one scenario, where it has one."""
     found: list[Observation] = []
     for path, name in _COMPARED:
         entry = mapping.find(*path)
         theirs = _literal(entry)
-        ours = facts.get(name) or run.setting(name)
+        ours = fact(name)
         if entry is None or theirs is None or ours.number is None:
             continue
         expected = max(1, ours.number) if name == "warmup_steps" else ours.number
@@ -97,20 +99,20 @@ def compare(run: Run, mapping: Mapping, facts: dict[str, Known]) -> list[Observa
                     fix=_auto(entry),
                 )
             )
-    found.extend(_batches(run, mapping, facts))
+    found.extend(_batches(mapping, fact))
     found.extend(_schedules(run, mapping))
     return found
 
 
-def _batches(run: Run, mapping: Mapping, facts: dict[str, Known]) -> list[Observation]:
+def _batches(mapping: Mapping, fact: Callable[[str], Known]) -> list[Observation]:
     """train_batch_size = micro x accumulation x workers, with the run's own factors for those that are "auto"."""
     entry = mapping.entry(TRAIN)
     train = _literal(entry)
-    workers = facts["gpus"].number if "gpus" in facts else None
+    workers = fact("gpus").number
     if entry is None or train is None or workers is None:
         return []
-    micro = _literal(mapping.entry(MICRO)) or facts["per_device_batch"].number
-    accumulation = _literal(mapping.entry(ACCUMULATION)) or facts["accumulation"].number
+    micro = _literal(mapping.entry(MICRO)) or fact("per_device_batch").number
+    accumulation = _literal(mapping.entry(ACCUMULATION)) or fact("accumulation").number
     if micro is None or accumulation is None or train == micro * accumulation * workers:
         return []
     ours = micro * accumulation * workers
