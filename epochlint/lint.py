@@ -17,7 +17,6 @@ from epochlint.project.scaling import may_scale
 from epochlint.project.silence import silence
 from epochlint.project.sweeps import may_hold as may_sweep
 from epochlint.project.sweeps import together
-from epochlint.rules import engine
 from epochlint.rules.chosen import Chosen
 from epochlint.run.observation import Observation
 from epochlint.run.scenarios import Scenarios
@@ -31,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from epochlint.documents.document import Document, Problem
-    from epochlint.rules.engine import Baseline, NotEvaluated
+    from epochlint.rules.engine import Baseline, Engine, NotEvaluated
     from epochlint.rules.rule import Rule
     from epochlint.run.run import Run
 
@@ -106,15 +105,18 @@ class Options:
 class Checked:
     """A run with its scenarios, the rules that could not be evaluated for it, and what it is compared with."""
 
-    __slots__ = ("baselines", "not_evaluated", "run", "scenarios")
+    __slots__ = ("_engine", "baselines", "run", "scenarios")
 
-    def __init__(
-        self, run: Run, scenarios: Scenarios, not_evaluated: list[NotEvaluated], baselines: list[Baseline]
-    ) -> None:
+    def __init__(self, run: Run, scenarios: Scenarios, engine: Engine, baselines: list[Baseline]) -> None:
         self.run = run
         self.scenarios = scenarios
-        self.not_evaluated = not_evaluated
+        self._engine = engine
         self.baselines = baselines
+
+    @property
+    def not_evaluated(self) -> list[NotEvaluated]:
+        """The codes of rules that could not be evaluated, with what they would need to know."""
+        return self._engine.not_evaluated(self.scenarios, self.baselines)
 
 
 class Report:
@@ -146,7 +148,7 @@ def check(options: Options) -> Report:
     said = Said(settings, lookup.working)
     joiner = Joiner(lookup, options.assume.versions(), said)
     joined = joiner.join(documents)
-    rules = Chosen(settings, lookup.working, options.select, options.ignore)
+    rules = Chosen(settings, lookup.working, options.select, options.ignore, options.pedantic)
     report.skipped.extend(joined.skipped)
     comparisons = Comparisons(options, lookup, joined, report)
     whole: list[Run] = []
@@ -161,17 +163,17 @@ def check(options: Options) -> Report:
             report.skipped.append(Skipped(run.path, told(error), KIND))
     judged: list[tuple[Run, list[Finding]]] = []
     for run in whole:
-        here = rules.of(run.path)
+        judge = rules.engine(run.path)
         try:
             scenarios = Scenarios(run)
             baselines = comparisons.of(run)
-            findings, not_evaluated = engine.check(scenarios, here, pedantic=options.pedantic, baseline=baselines)
+            findings = judge.check(scenarios, baselines)
             if not options.changed_only or comparisons.touched(run):
                 judged.append((run, findings))
         except Exception as error:
             report.skipped.append(Skipped(run.path, told(error), KIND))
             continue
-        report.runs.append(Checked(run, scenarios, not_evaluated, baselines))
+        report.runs.append(Checked(run, scenarios, judge, baselines))
     found = together(judged, joined.corners)
     found.extend(rules.observed([*joined.observations, *_unreadable(documents, options, report)]))
     shown = _shown(found, {document.source.path for _, document in documents})

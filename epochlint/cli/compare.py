@@ -10,6 +10,7 @@ from epochlint.project.complete import complete
 from epochlint.project.history import HistoryError, Snapshot, work_tree
 from epochlint.project.join import Joiner
 from epochlint.report.comparison import Pair
+from epochlint.rules.engine import Engine
 from epochlint.run.scenarios import Scenarios
 
 TYPE_CHECKING = False
@@ -54,5 +55,5 @@ def _side(name: str, paths: Sequence[str], options: Options) -> list[Checked]:
     for run in joined.runs:
         companions = joined.companions.get(id(run)) or Companions()
         complete(run, snapshot, companions, options.assume, options.max_data_bytes)
-        sides.append(Checked(run, Scenarios(run), [], []))
+        sides.append(Checked(run, Scenarios(run), Engine([]), []))
     return sides

@@ -21,20 +21,30 @@ class UnknownRuleError(Exception):
 
 
 class Chosen:
-    """The rules of a check for each file, by the settings that hold there. `working`: where shown paths start.
+    """The rules of a check for each file, by the settings that hold there. `working`: where shown paths start;
+    `pedantic`: see `engine.Engine`.
 
     Raises UnknownRuleError for words of the command line, SettingsError for those of the settings.
     """
 
-    __slots__ = ("_asked", "_by_settings", "_ignore", "_select", "_settings", "_working")
+    __slots__ = ("_asked", "_by_settings", "_engines", "_ignore", "_pedantic", "_select", "_settings", "_working")
 
-    def __init__(self, settings: Nearest, working: str, select: Sequence[str] = (), ignore: Sequence[str] = ()) -> None:
+    def __init__(
+        self,
+        settings: Nearest,
+        working: str,
+        select: Sequence[str] = (),
+        ignore: Sequence[str] = (),
+        pedantic: bool = False,
+    ) -> None:
         self._settings = settings
         self._working = working
         self._select = select
         self._ignore = ignore
+        self._pedantic = pedantic
         self._by_settings = {id(settings.own): chosen(settings.own, select, ignore)}
         self._asked: dict[int, frozenset[str]] = {}
+        self._engines: dict[int, engine.Engine] = {}
 
     def of(self, shown: str) -> list[Rule]:
         """The rules for a file, by its shown path."""
@@ -42,6 +52,14 @@ class Chosen:
         found = self._by_settings.get(id(settings))
         if found is None:
             found = self._by_settings[id(settings)] = chosen(settings, self._select, self._ignore)
+        return found
+
+    def engine(self, shown: str) -> engine.Engine:
+        """What judges a file's runs."""
+        rules = self.of(shown)
+        found = self._engines.get(id(rules))
+        if found is None:
+            found = self._engines[id(rules)] = engine.Engine(rules, self._pedantic)
         return found
 
     def observations(self, shown: str) -> frozenset[str]:

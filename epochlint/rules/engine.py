@@ -9,6 +9,7 @@ from __future__ import annotations
 from epochlint.findings.finding import ERROR, NOTE, STRENGTH, WARNING, Finding, weaker
 from epochlint.rules.expression import Context, closure
 from epochlint.rules.message import by_version, fill, fixed
+from epochlint.rules.shortlist import Shortlist
 from epochlint.run.known import ON_ESTIMATE, ON_PLACEHOLDER, ON_TABLE
 from epochlint.run.observation import Edit, Fix, Observation
 from epochlint.run.scenarios import SHOWN
@@ -17,7 +18,7 @@ from epochlint.source import Span
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from epochlint.rules.rule import Check, Parts, Rule, Tier
     from epochlint.run.budget import Budget
@@ -62,6 +63,67 @@ class Baseline:
         self.label = label or scenarios.run.path
 
 
+class Engine:
+    """The rules of a check, made ready for its runs.
+
+    `pedantic` also gives what holds in some scenarios only, saying in which.
+    """
+
+    __slots__ = ("_checks", "_gated", "_observing", "_pedantic", "_shortlist")
+
+    def __init__(self, rules: Iterable[Rule], pedantic: bool = False) -> None:
+        self._pedantic = pedantic
+        self._checks = [(rule, one) for rule in rules for one in rule.checks]
+        self._gated: list[int] = []  # places of the checks that look at the run itself
+        self._observing: dict[str, list[int]] = {}  # observation -> places of the checks on it
+        for place, (_, one) in enumerate(self._checks):
+            where = self._gated if one.observation is None else self._observing.setdefault(one.observation, [])
+            where.append(place)
+        self._shortlist = Shortlist(self._checks)
+
+    def check(self, scenarios: Scenarios, baselines: Sequence[Baseline] = ()) -> list[Finding]:
+        """The findings of one run. Of several baselines the first with a finding speaks."""
+        places = self._gated
+        if not (self._pedantic and len(scenarios.workers) * len(scenarios.run.eras) > 1):
+            # Most rules end here: what does not hold in the likeliest scenario to contradict is no finding.
+            impossible = self._shortlist.impossible(Context(scenarios.first, scenarios))
+            places = [place for place in places if not impossible >> place & 1]
+        return _joined([(case.rule, found) for case, found in self._judged(scenarios, baselines, places) if found])
+
+    def not_evaluated(self, scenarios: Scenarios, baselines: Sequence[Baseline] = ()) -> list[NotEvaluated]:
+        """The rules that can neither hold nor be excluded for one run, with what they would need to know."""
+        needed: dict[str, tuple[str, ...]] = {}
+        settled = set()
+        for case, found in self._judged(scenarios, baselines, self._gated):
+            if found is not None:
+                settled.add(case.rule.code)
+            elif needs := case.needs():
+                needed[case.rule.code] = needs
+        return [(code, needs) for code, needs in needed.items() if code not in settled]
+
+    def _judged(
+        self, scenarios: Scenarios, baselines: Sequence[Baseline], gated: list[int]
+    ) -> Iterator[tuple[_Case, Finding | None]]:
+        """The cases of a run, in the order of the rules: its observations, and the checks at some places."""
+        noticed: dict[str, list[Observation | None]] = {}
+        for observation in scenarios.run.observations:
+            noticed.setdefault(observation.name, []).append(observation)
+        alone: list[Observation | None] = [None]
+        settled = None  # the last rule with a finding
+        for place in sorted([*gated, *(place for name in noticed for place in self._observing.get(name, ()))]):
+            rule, one = self._checks[place]
+            if rule.first_only and settled is rule:
+                continue
+            for noted in noticed[one.observation] if one.observation is not None else alone:
+                for baseline in baselines if one.compares else (None,):
+                    case = _Case(scenarios, rule, one, noted, baseline)
+                    finding = case.finding(self._pedantic)
+                    yield case, finding
+                    if finding is not None:
+                        settled = rule
+                        break
+
+
 def check(
     scenarios: Scenarios,
     rules: Iterable[Rule],
@@ -69,52 +131,9 @@ def check(
     pedantic: bool = False,
     baseline: Scenarios | Baseline | Sequence[Baseline] | None = None,
 ) -> tuple[list[Finding], list[NotEvaluated]]:
-    """The findings of one run, and the rules that could not be evaluated with what they would need to know.
-
-    `pedantic` also gives what holds in some scenarios only, saying in which. Of several baselines the first with a
-    finding speaks.
-    """
-    baselines = _baselines(baseline)
-    noticed: dict[str, list[Observation]] = {}
-    for observation in scenarios.run.observations:
-        noticed.setdefault(observation.name, []).append(observation)
-    found: list[tuple[Rule, Finding]] = []
-    undecided: list[NotEvaluated] = []
-    first = Context(scenarios.first, scenarios)
-    varies = pedantic and len(scenarios.workers) * len(scenarios.run.eras) > 1
-    for rule in rules:
-        before = len(found)
-        needs: tuple[str, ...] | None = None
-        first.thresholds = rule.thresholds
-        for one in rule.checks:
-            if one.compares and not baselines:
-                continue
-            if one.observation is None:
-                gate = one.gate
-                # Most rules end here: what is false in the likeliest scenario to contradict is no finding.
-                if gate is not None and not one.compares and not varies:
-                    first.touched.clear()
-                    if gate(first) is False:
-                        continue
-                cases: Iterable[Observation | None] = (None,)
-            elif one.observation in noticed:
-                cases = noticed[one.observation]
-            else:
-                continue
-            for case in cases:
-                for against in baselines if one.compares else (None,):
-                    judged = _Case(scenarios, rule, one, case, against)
-                    finding = judged.finding(pedantic)
-                    if finding is not None:
-                        found.append((rule, finding))
-                        break
-                    if judged.needs:
-                        needs = judged.needs
-            if rule.first_only and len(found) > before:
-                break
-        if needs is not None and len(found) == before:
-            undecided.append((rule.code, needs))
-    return _joined(found), undecided
+    """One run by itself: its findings, and the rules that could not be evaluated with what they would need to know."""
+    engine, baselines = Engine(rules, pedantic), _baselines(baseline)
+    return engine.check(scenarios, baselines), engine.not_evaluated(scenarios, baselines)
 
 
 def observed(observations: Iterable[Observation], rules: Iterable[Rule]) -> list[Finding]:
@@ -168,7 +187,7 @@ def _joined(found: list[tuple[Rule, Finding]]) -> list[Finding]:
 class _Case:
     """One check of one rule, on one observation if it is about observations, against one baseline if there is one."""
 
-    __slots__ = ("_contexts", "baseline", "check", "needs", "observation", "open", "rule", "scenarios")
+    __slots__ = ("_contexts", "baseline", "check", "observation", "open", "rule", "scenarios", "split")
 
     def __init__(
         self,
@@ -183,8 +202,8 @@ class _Case:
         self.check = check
         self.observation = observation
         self.baseline = baseline
-        self.needs: tuple[str, ...] | None = None  # what would decide the check, where it is open
-        self.open = False
+        self.open = False  # for want of knowledge
+        self.split = False  # scenarios decide it differently
         self._contexts: list[Context] | None = None
 
     # Deciding ---------------------------------------------------------------------------------------------------
@@ -194,12 +213,7 @@ class _Case:
         first = self.context(self.scenarios.first if self.scenarios is not None else None)
         tier = self.tier(first)
         if tier is None:
-            if self.open:
-                self.needs = self.missing(first)
-                if self.scenarios is not None and not set(self.needs) <= set(self.vague()):
-                    return None  # no number of GPUs and no version would decide it
-            varies = self.scenarios is not None and not fixed(first)
-            return self.sometimes() if pedantic and varies else None
+            return self._sometimes(first) if pedantic and self.scenarios is not None else None
         touched = set(first.touched)
         level, weakest = tier.level, tier
         if self.scenarios is not None and not fixed(first):
@@ -209,7 +223,7 @@ class _Case:
                 context = self.context(budget)
                 tier = self.tier(context)
                 if tier is None:
-                    self.needs = self.vague()
+                    self.open, self.split = False, True
                     return self.sometimes() if pedantic else None
                 touched.update(context.touched)
                 if STRENGTH[tier.level] < STRENGTH[level]:
@@ -276,6 +290,16 @@ class _Case:
         return self._contexts
 
     # What is missing --------------------------------------------------------------------------------------------
+
+    def needs(self) -> tuple[str, ...]:
+        """What would decide the check, where it is open or its scenarios decide it differently."""
+        if self.split:
+            return self.vague()
+        if not self.open:
+            return ()
+        first = self.context(self.scenarios.first if self.scenarios is not None else None)
+        self.tier(first)
+        return self.missing(first)
 
     def missing(self, context: Context) -> tuple[str, ...]:
         """The unknown names that a scenario's condition met, traced back to what a person could tell."""
@@ -373,7 +397,7 @@ class _Case:
                 continue
             plain = name.removeprefix("settings.")
             if plain is name:
-                fact = budget.facts.get(name)
+                fact = budget.derived(name)
                 if fact is not None and fact.key_span is not None:
                     return fact.key_span
             setting = budget.run.settings.get(plain)
@@ -408,6 +432,17 @@ class _Case:
         return Fix(self.say(title, context), [Edit(span, new.replace(",", ""))], safe)
 
     # Pedantry ---------------------------------------------------------------------------------------------------
+
+    def _sometimes(self, first: Context) -> Finding | None:
+        """`sometimes`, where it does not hold in the first scenario."""
+        if self.open and not set(self.missing(first)) <= set(self.vague()):
+            return None  # no number of GPUs and no version would decide it
+        if fixed(first):
+            return None
+        open_ = self.open
+        finding = self.sometimes()
+        self.open = open_  # trying the other scenarios changed it
+        return finding
 
     def sometimes(self) -> Finding | None:
         """The finding where it holds in some scenarios, saying in which."""

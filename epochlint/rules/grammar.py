@@ -15,7 +15,7 @@ from epochlint.rules import vocabulary
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
     from typing import Any
 
     Node = tuple[Any, ...]
@@ -114,6 +114,46 @@ def condition(text: str, scope: Scope) -> Node:
 
 def value(text: str, scope: Scope) -> Node:
     return _as(VALUE, *compile_(text, scope))
+
+
+# What an answer hangs on beside the values of names.
+_ELSEWHERE = frozenset({
+    "observation", "baseline", "at_least", "stated_at_least", "pinned", "uses", "is_default", "differs_by_version",
+    "same_data",
+})  # fmt: skip
+
+
+def requirements(node: Node) -> tuple[tuple[str, tuple[int, ...]], ...]:
+    """The parts of an `and` that ask one name alone, each as the name ("settings.x" for a setting) and its path of
+    indexes: any of them that is false makes the whole false."""
+    return tuple(_required(node, ()))
+
+
+def _required(node: Node, path: tuple[int, ...]) -> Iterator[tuple[str, tuple[int, ...]]]:
+    if node[0] == "and":
+        for index, part in enumerate(node[1:], 1):
+            yield from _required(part, (*path, index))
+        return
+    names = set(_asked(node))
+    if len(names) == 1 and None not in names:
+        yield str(names.pop()), path
+
+
+def _asked(node: Node) -> Iterator[str | None]:
+    """The names that an expression asks; None for anything else that its answer hangs on."""
+    kind = node[0]
+    if kind in _ELSEWHERE:
+        yield None
+    elif kind == "name":
+        yield node[1]
+    elif kind == "setting":
+        yield f"settings.{node[1]}"
+    elif kind in FUNCTIONS and FUNCTIONS[kind][0] == ("name",):
+        yield node[1] if not node[1].startswith("baseline.") else None
+    elif kind not in ("constant", "threshold"):
+        for part in node[1:]:
+            if isinstance(part, tuple) and (kind != "in" or part is node[1]):
+                yield from _asked(part)
 
 
 def _as(wanted: str, node: Node, kind: str) -> Node:

@@ -13,7 +13,7 @@ from typing import Any, Literal
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
-from epochlint.rules.grammar import ExpressionError, Scope, condition, value
+from epochlint.rules.grammar import ExpressionError, Scope, condition, requirements, value
 
 Level = Literal["error", "warning", "note"]
 Compiled = tuple[Any, ...]
@@ -287,7 +287,9 @@ class _Compiler:
                 self._condition(check.edit.when, scope, [*at, "when"]),
             )
         compares = _mentions((when, tuple(tiers)), ("baseline", "same_data"))
-        return (check.observation, when, tuple(tiers), places, tuple(messages), tuple(related), edit, compares)
+        required = requirements(when) if when is not None and check.observation is None else ()
+        told = (tuple(messages), tuple(related), edit)
+        return (check.observation, when, tuple(tiers), places, *told, compares, required)
 
     def _places(self, names: list[str], scope: Scope) -> tuple[str, ...]:
         for name in names:

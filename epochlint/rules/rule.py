@@ -37,13 +37,13 @@ class Check:
 
     `when` must hold in any case (None: always); then the level is that of the first tier, strongest first, whose
     condition holds. `at` are the settings whose place is shown, the first that is written. `messages` are (condition
-    or None, parts); the first that fits speaks.
+    or None, parts); the first that fits speaks. `required` are parts of `when` that ask one name alone: (name, path).
     """
 
-    __slots__ = ("_gate", "at", "compares", "edit", "messages", "observation", "related", "tiers", "when")
+    __slots__ = ("_gate", "at", "compares", "edit", "messages", "observation", "related", "required", "tiers", "when")
 
     def __init__(self, compiled: Any) -> None:
-        observation, when, tiers, at, messages, related, edit, compares = compiled
+        observation, when, tiers, at, messages, related, edit, compares, required = compiled
         self.observation: str | None = observation
         self.when: Node | None = when
         self.tiers = tuple(Tier(*tier) for tier in tiers)
@@ -52,6 +52,7 @@ class Check:
         self.related: tuple[tuple[tuple[str, ...], Parts], ...] = related
         self.edit: tuple[Any, ...] | None = edit  # (setting, text, title, safe, condition)
         self.compares: bool = compares  # it needs a baseline
+        self.required: tuple[tuple[str, tuple[int, ...]], ...] = required
         self._gate: Function | None = None
 
     @property
