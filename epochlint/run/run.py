@@ -18,7 +18,7 @@ numbers, shares are fractions of one, rates are what the optimizer is given.
 | eval_packing | True where the validation data is packed, too |
 | packing_joins | True where packing only joins rows and never cuts one: there are at most as many packs as rows |
 | packing_drops | True where what does not fill a whole sequence is dropped |
-| learning_rate, min_rate, weight_decay | numbers |
+| learning_rate, min_rate, weight_decay, max_grad_norm | numbers |
 | rate_multiplier | True where `learning_rate` multiplies a rate that the provider chooses |
 | scheduler | the schedule's name in transformers' words where it has one |
 | warmup_steps, warmup_ratio | as written |

@@ -12,7 +12,7 @@ from epochlint.run.observation import Edit, Fix, Observation
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from epochlint.documents.document import Document, Entry
     from epochlint.run.known import Known
@@ -26,6 +26,9 @@ TRAIN, MICRO, ACCUMULATION = "train_batch_size", "train_micro_batch_size_per_gpu
 _OWN = ("zero_optimization", MICRO, "zero_allow_untested_optimizer", "wall_clock_breakdown", "steps_per_print")
 _BLOCKS = ("fp16", "bf16", "optimizer", "scheduler")
 _NUMBERS = (TRAIN, MICRO, ACCUMULATION, "gradient_clipping", "steps_per_print")
+
+# What the schedulers' constructors need (`runtime/lr_schedules.py`).
+_NEEDED = {"WarmupDecayLR": "total_num_steps", "WarmupCosineLR": "total_num_steps"}
 
 # path in the JSON -> setting of the run that it must equal where it is a literal (integrations/deepspeed.py)
 _COMPARED: tuple[tuple[tuple[str, ...], str], ...] = (
@@ -55,7 +58,7 @@ def is_config(mapping: Mapping) -> bool:
 
 def inspect(document: Document, mapping: Mapping) -> list[Observation]:
     """What is wrong with the file whatever run it serves: numbers as text, a batch that no number of workers makes."""
-    found = [*_texts(mapping)]
+    found = [*_texts(mapping), *_refused(mapping)]
     train, micro, accumulation = (_literal(mapping.entry(key)) for key in (TRAIN, MICRO, ACCUMULATION))
     entry = mapping.entry(TRAIN)
     if train is not None and micro is not None and entry is not None and micro >= 1:
@@ -76,6 +79,36 @@ def inspect(document: Document, mapping: Mapping) -> list[Observation]:
                 )
             )
     return found
+
+
+def _refused(mapping: Mapping) -> Iterator[Observation]:
+    """What DeepSpeed stops at in every version that is read here."""
+
+    def refusal(entry: Entry, reason: str) -> Observation:
+        return Observation("rejected", entry.key_span, {"reason": reason, "consumer": "DeepSpeed"})
+
+    for key in (TRAIN, MICRO, ACCUMULATION):
+        entry = mapping.entry(key)
+        value = _literal(entry)
+        if entry is not None and value is not None and value < 1:
+            yield refusal(entry, f"{key} must be above 0, not {value:g}")
+    both = [mapping.find(word, "enabled") for word in ("fp16", "bf16")]
+    if both[0] is not None and all(one is not None and _truth(one) is True for one in both):
+        yield refusal(both[0], "fp16 and bf16 are both enabled; only one may be")
+    stage = mapping.find("zero_optimization", "stage")
+    level = _literal(stage)
+    if stage is not None and level is not None and level not in (0, 1, 2, 3):
+        yield refusal(stage, f"there is no stage {level:g}: 0 to 3 are possible")
+    scheduler, params = mapping.find("scheduler", "type"), mapping.mapping("scheduler", "params")
+    name = scheduler.value.raw if scheduler is not None and isinstance(scheduler.value, Scalar) else ""
+    if scheduler is not None and name in _NEEDED and params is not None and _NEEDED[name] not in params:
+        yield refusal(scheduler, f'{name} needs {_NEEDED[name]}; "auto" lets transformers fill it in')
+
+
+def _truth(entry: Entry) -> bool | None:
+    """A literal true or false; None for "auto" and everything else."""
+    value = entry.value.value if isinstance(entry.value, Scalar) else None
+    return value if isinstance(value, bool) else None
 
 
 def compare(run: Run, mapping: Mapping, fact: Callable[[str], Known]) -> list[Observation]:
@@ -99,9 +132,30 @@ def compare(run: Run, mapping: Mapping, fact: Callable[[str], Known]) -> list[Ob
                     fix=_auto(entry),
                 )
             )
+    found.extend(_precision(run, mapping))
     found.extend(_batches(mapping, fact))
     found.extend(_schedules(run, mapping))
     return found
+
+
+def _precision(run: Run, mapping: Mapping) -> Iterator[Observation]:
+    """`fp16.enabled` and `bf16.enabled` beside the one that the run switches on."""
+    ours = run.setting("half_precision")
+    if not ours.by_hand or not ours.exact:
+        return
+    for word in ("fp16", "bf16"):
+        entry = mapping.find(word, "enabled")
+        theirs = _truth(entry) if entry is not None else None
+        if entry is None or theirs is None or theirs == (ours.value == word):
+            continue
+        related = [("the run's own value", ours.key_span)] if ours.key_span is not None else []
+        values = {
+            "key": f"{word}.enabled",
+            "theirs": str(theirs).lower(),
+            "ours": ours.value,
+            "setting": "half_precision",
+        }
+        yield Observation("deepspeed_differs", entry.key_span, values, related=related, fix=_auto(entry))
 
 
 def _batches(mapping: Mapping, fact: Callable[[str], Known]) -> list[Observation]:

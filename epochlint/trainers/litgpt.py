@@ -152,6 +152,11 @@ def _refused(taker: Taker) -> None:
         taker.observe("two_warmups", steps.key_span, wins="neither", outcome="rejected")
     if steps.by_hand and steps.number == 0:
         taker.refuse(("train", "lr_warmup_steps"), "lr_warmup_steps 0 divides by zero; 1 is no warmup", "LitGPT")
+    split = settings.get("validation_split")
+    if split is not None and split.by_hand and split.number is not None and split.number >= 1:
+        key = "val_split_fraction"
+        path = ("data", "init_args", key) if reading.entry("data", "init_args", key) is not None else ("data", key)
+        taker.refuse(path, f"{key} {split.number:g} leaves nothing to train on; it is a share below 1", "LitGPT")
     if settings["eval_steps"].number == 0:
         taker.refuse(("eval", "interval"), "interval 0 divides by zero", "LitGPT")
     tuned = any(word.startswith("finetune") for word in reading.command) or "lora_r" in reading

@@ -11,6 +11,7 @@ from epochlint.documents.document import Mapping, Scalar, Sequence
 from epochlint.documents.scalars import number
 from epochlint.run.counting import Batch, Counting, Steps, fixed
 from epochlint.run.known import DEFAULT, DERIVED, UNKNOWN, Known, between, unknown
+from epochlint.run.observation import Observation
 from epochlint.run.run import DataSource, Era, Run
 from epochlint.trainers.settings import Loader, Taker, text_of
 
@@ -89,9 +90,22 @@ def _check(taker: Taker) -> None:
         node = taker.reading.node(key)
         if isinstance(node, Scalar) and number(node) == 0:
             taker.refuse((key,), f"{key} 0 divides by zero", LABEL)
+    if number(taker.reading.node("val_batches")) != 0:  # then no batch is read
+        taker.run.after_counting.append(_enough_validation)
     block = taker.reading.mapping("lr_schedule")
     if block is not None and "arguments" not in block and not block.open_ended:
         taker.refuse(("lr_schedule",), "lr_schedule needs arguments: the rate and, mostly, the length", LABEL)
+
+
+def _enough_validation(run: Run) -> None:
+    """Validation data smaller than a batch stops the run in its first iteration (0.32.2, `tuner/trainer.py`,
+    `iterate_batches`); an empty file counts as none."""
+    rows, batch = run.setting("validation_rows").number, run.setting("global_batch").number
+    if rows is None or batch is None or not 0 < rows < batch:
+        return
+    span = run.validation[0].span if run.validation else run.span
+    reason = f"the validation data has {rows:g} {'row' if rows == 1 else 'rows'}, fewer than a batch of {batch:g}"
+    run.observations.append(Observation("rejected", span, {"reason": reason, "consumer": LABEL}))
 
 
 def _schedule(taker: Taker) -> None:

@@ -22,6 +22,14 @@ if TYPE_CHECKING:
     from epochlint.run.counting import Get, Shape, Warmup
     from epochlint.trainers.trainer import Reading
 
+# torchtune 0.2 to 0.6.1, `training/lr_schedulers.py`; the recipes add the optimizer, the length and where it goes on.
+_SCHEDULE_BUILDERS = (
+    "torchtune.training.lr_schedulers.get_cosine_schedule_with_warmup",
+    "torchtune.training.get_cosine_schedule_with_warmup",
+    "torchtune.modules.get_cosine_schedule_with_warmup",
+)
+_SCHEDULE_ARGUMENTS = frozenset({"_component_", "num_warmup_steps", "num_training_steps", "num_cycles", "last_epoch"})
+
 LABEL = "torchtune"
 CALLS: frozenset[str] = frozenset()
 LOADER = Loader("OmegaConf", converts_text=False, reads_plain=True)
@@ -79,9 +87,21 @@ def read(reading: Reading) -> Run:
     taker.number("logging_steps", "log_every_n_steps", default=1)
     whole = ("epochs", "batch_size", "gradient_accumulation_steps", "max_steps_per_epoch")
     taker.refuse_fractions("torchtune", *whole)
+    _refuse_arguments(taker)
     if recipe.startswith(("lora_finetune", "full_finetune")) and text_of(reading.node("dtype")) == "fp16":
         taker.refuse(("dtype",), "this recipe takes fp32 or bf16, not fp16", "torchtune")
     return run
+
+
+def _refuse_arguments(taker: Taker) -> None:
+    """Arguments that torchtune's own builder of the schedule does not have; anybody's else may have them."""
+    block = taker.reading.mapping("lr_scheduler")
+    builder = text_of(block.get(_COMPONENT)) if block is not None else None
+    if block is None or builder not in _SCHEDULE_BUILDERS:
+        return
+    for entry in block.entries:
+        if entry.key not in _SCHEDULE_ARGUMENTS:
+            taker.refuse(("lr_scheduler", entry.key), f"{builder} has no argument {entry.key}", "torchtune")
 
 
 def _recipe(reading: Reading) -> str:

@@ -47,6 +47,7 @@ def bad(file: str, version: str) -> Iterator[tuple[str, dict]]:
 
 # Case (by its beginning) -> why nobody could foresee its error from the arguments.
 UNFORESEEN = {
+    "stream/n0 b2 a1": "no rows at all",
     "iter/n0-b2-a1-max_steps=4-iterable": "a stream that turns out to be empty",
     "stream/n0 b2 a1 max_steps=4 iterable": "a stream that turns out to be empty",
     "raw/n31-b8-a1-group_by_length": "the recorder's rows have no input_ids to take a length from",

@@ -17,7 +17,6 @@ UNFORESEEN = {
     "max/without epochs": "recorded without the defaults of the command line",
     "unknown/key": "TrainArgs' fields differ by version",
     "unsupported/no new tokens": "a setting of generation: not among what epochlint reads",
-    "split/1.0": "nothing is left to train on: said as the records are counted, as a note",
     "warmup/fraction above 1": "said as a warning",
 }
 

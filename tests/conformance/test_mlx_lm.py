@@ -14,7 +14,6 @@ RUNS = list(runs("mlx"))
 # Case -> why its error is not foreseen.
 UNFORESEEN = {
     "rows/n0 b1": "a file without records yet",
-    "rows/valid 3": "validation data smaller than a batch",
     "schedule/unknown": "schedules of newer versions",
     "value/layers 16": "the model is not read",
     "value/no data folder": "data that is not there may be elsewhere",

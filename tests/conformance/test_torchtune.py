@@ -16,7 +16,6 @@ UNFORESEEN = {
     "value/epochs absent": "a file that leaves a key out gets it from the launch",
     "value/max steps absent": "a file that leaves a key out gets it from the launch",
     "value/accumulation absent": "a file that leaves a key out gets it from the launch",
-    "warmup/ratio": "arguments of the schedule's builder are not checked: it may be anybody's",
     "value/no scheduler": "some recipes take null for a constant rate",
     "value/rate as text": "a word instead of a number is a placeholder",
 }

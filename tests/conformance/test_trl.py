@@ -24,6 +24,13 @@ DATA: dict[str, Any] = json.loads(FILE.read_text())
 CASES: dict[str, dict[str, Any]] = DATA["cases"]
 RUNS = [(version, case) for version, result in DATA["results"].items() for case in result["runs"]]
 
+# Case (by its beginning) -> why its error is not foreseen.
+UNFORESEEN = {
+    "dpo/pairs at length": "rows that are all too long: DAT006 counts them where the data is there",
+    "kto/rows at length": "rows that are all too long: DAT006 counts them where the data is there",
+    "reward/pairs at length": "rows that are all too long: DAT006 counts them where the data is there",
+}
+
 REFUSALS = {"rejected", "misspelt_key", "unknown_key", "renamed", "number_as_text", "too_few_generations"}
 
 

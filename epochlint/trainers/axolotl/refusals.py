@@ -84,6 +84,7 @@ class _Checks:
         yield from self._cadence()
         yield from self._data()
         yield from self._adapters()
+        yield from self._optimizer()
         yield from self._preference()
 
     def _batches(self) -> Iterator[tuple[str, str]]:
@@ -184,6 +185,23 @@ class _Checks:
         if self.given("deepspeed") and (self.given("fsdp") or self.given("fsdp_config")):
             yield "deepspeed", "deepspeed and fsdp are both set"
 
+    def _optimizer(self) -> Iterator[tuple[str, str]]:
+        if self.given("lr_groups") and self.number("loraplus_lr_ratio"):
+            yield "lr_groups", "lr_groups and loraplus_lr_ratio are both set"
+        noise = self.number("neftune_noise_alpha")
+        if noise is not None and noise <= 0:
+            yield "neftune_noise_alpha", f"neftune_noise_alpha must be above 0, not {noise:g}; leave it out for none"
+        packed = self.true("sample_packing") and not self._written_false("eval_sample_packing")
+        if packed and self.number("eval_table_size"):
+            yield (
+                "eval_table_size",
+                "eval_table_size needs eval_sample_packing: false beside sample_packing",
+            )
+
+    def _written_false(self, *path: str) -> bool:
+        node = self.reading.node(*path)
+        return isinstance(node, Scalar) and boolean(node) is False
+
     def _quantized_model(self) -> bool:
         """A base model that is published in four bits may be loaded as it is."""
         model = (self.word("base_model") or "").replace("_", "-")
@@ -195,9 +213,30 @@ class _Checks:
             yield "sample_packing", f"sample_packing does not go with rl: {method}"
         if method == "simpo" and self.number("warmup_ratio"):
             yield "warmup_ratio", "rl: simpo does not take warmup_ratio"
+        if method == "grpo":
+            yield from self._groups()
         if method == "kto" and not self._kto_columns():
             yield "rl", "rl: kto needs remove_unused_columns: false"
 
+    def _groups(self) -> Iterator[tuple[str, str]]:
+        """The generation batch of GRPO must hold whole groups (0.19.0, `check_grpo_batch_size_divisibility`, which
+        counts one process)."""
+        size = self.number("trl", "num_generations")
+        if size is None or size < 1 or size != int(size) or not self._at_least("0.19"):
+            return
+        batch = self.number("trl", "generation_batch_size")
+        if batch is None and not self.given("trl", "generation_batch_size"):
+            micro, accumulation = self._or_one("micro_batch_size"), self._or_one("gradient_accumulation_steps")
+            batch = micro * accumulation if micro is not None and accumulation is not None else None
+        if batch is not None and batch % size:
+            yield (
+                "trl.num_generations",
+                f"the generation batch of {batch:g} (micro batch x accumulation) holds no whole groups of {size:g}",
+            )
+
+    def _or_one(self, key: str) -> float | None:
+        """A number, 1 where nothing or 0 is written, None where it cannot be known."""
+        return (self.number(key) or 1) if not self.given(key) or self.number(key) is not None else None
+
     def _kto_columns(self) -> bool:
-        node = self.reading.node("remove_unused_columns")
-        return isinstance(node, Scalar) and boolean(node) is False
+        return self._written_false("remove_unused_columns")

@@ -38,6 +38,7 @@ DEFAULTS: dict[str, object] = {
     "logging_strategy": "steps",
     "logging_steps": 500,
     "save_total_limit": None,
+    "max_grad_norm": 1.0,
     "metric_for_best": None,
 }
 """Defaults of TrainingArguments that are the same from 4.36.2 to 5.24.0 (`training_args.py`)."""
@@ -60,6 +61,7 @@ KEYS: dict[str, tuple[str, ...]] = {
     "logging_strategy": ("logging_strategy",),
     "logging_steps": ("logging_steps",),
     "save_total_limit": ("save_total_limit",),
+    "max_grad_norm": ("max_grad_norm",),
     "metric_for_best": ("metric_for_best_model",),
 }
 
@@ -121,6 +123,7 @@ def take_common(
         taker.derive("max_steps", Known(None, limit.origin, key_span=limit.key_span, span=limit.span))
     taker.number("learning_rate", *paths("learning_rate"), default=default("learning_rate"))
     taker.number("weight_decay", *paths("weight_decay"), default=default("weight_decay"))
+    taker.number("max_grad_norm", *paths("max_grad_norm"), default=default("max_grad_norm"))
     taker.word("scheduler", *paths("scheduler"), default=default("scheduler"), words=_SCHEDULES)
     taker.number("warmup_steps", *paths("warmup_steps"), default=default("warmup_steps"))
     taker.number("warmup_ratio", *paths("warmup_ratio"), default=default("warmup_ratio"))

@@ -1,0 +1,115 @@
+"""What each recorded trainer refuses, and what epochlint says about it beforehand.
+
+The recordings hold the refusals, the tests' modules how a case becomes a project and why some are not foreseen.
+`tools/foreseen.py` makes docs/foreseen.md of it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from epochlint.rules import catalogue, engine
+from epochlint.run.scenarios import Scenarios
+from tests.conformance import (
+    test_axolotl,
+    test_deepspeed,
+    test_hf,
+    test_litgpt,
+    test_llamafactory,
+    test_mlx_lm,
+    test_ms_swift,
+    test_torchtune,
+    test_trl,
+)
+from tests.conformance.recorded import load
+from tests.helpers import check_project
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from epochlint.findings.finding import Finding
+    from epochlint.run.run import Run
+
+    Judge = Callable[[str, dict[str, Any]], list[Finding]]
+
+
+class Refusal:
+    """One case that a trainer refuses: `said` are the codes of what epochlint says, `reason` why it says nothing."""
+
+    def __init__(self, case: str, error: str, said: tuple[str, ...], reason: str) -> None:
+        self.case = case
+        self.error = error
+        self.said = said
+        self.reason = reason
+
+
+class Recorded:
+    """A trainer's recording of one version: how its cases are judged, and why some are not foreseen."""
+
+    def __init__(self, title: str, file: str, version: str, judge: Judge, unforeseen: Mapping[str, str]) -> None:
+        self.title = title
+        self.file = file
+        self.version = version
+        self.judge = judge
+        self.unforeseen = unforeseen
+
+    def refusals(self) -> Iterator[Refusal]:
+        recording = load(self.file)
+        for name, happened in recording["results"][self.version]["runs"].items():
+            if "error" not in happened:
+                continue
+            findings = self.judge(name, recording["cases"][name])
+            said = tuple(sorted({finding.code for finding in findings if finding.level == "error"}))
+            if not said:
+                said = tuple(f"{code} ({level})" for code, level in _weaker(findings))
+            reason = next((why for start, why in self.unforeseen.items() if name.startswith(start)), "")
+            yield Refusal(name, f"{happened['error']}: {happened.get('text', '')}".rstrip(": "), said, reason)
+
+
+# Rules that say of such a value what the trainer says, less strongly.
+_SAME = ("WRM004", "EVL008", "EVL010", "STP008", "DAT006")
+
+
+def _weaker(findings: list[Finding]) -> list[tuple[str, str]]:
+    return sorted({(finding.code, finding.level) for finding in findings if finding.code in _SAME})
+
+
+def _of_run(run: Run) -> list[Finding]:
+    return engine.check(Scenarios(run), catalogue.load())[0]
+
+
+def trainers() -> list[Recorded]:
+    """The recordings, each in its newest version."""
+
+    def axolotl(name: str, case: dict[str, Any]) -> list[Finding]:
+        files, assume = test_axolotl.project(case, "0.19.0")
+        return check_project(files, assume, ["config.yaml"]).findings
+
+    def swift(name: str, case: dict[str, Any]) -> list[Finding]:
+        assume = {**test_ms_swift.VERSIONS, "gpus": case["world"]}
+        return check_project(test_ms_swift.project(case), assume).findings
+
+    def torchtune(name: str, case: dict[str, Any]) -> list[Finding]:
+        return check_project(test_torchtune.project(case)[0], {"gpus": 1}).findings
+
+    def plain(project: Callable[[dict[str, Any]], dict[str, str]]) -> Judge:
+        return lambda name, case: check_project(project(case), {}).findings
+
+    def llamafactory(name: str, case: dict[str, Any]) -> list[Finding]:
+        return list(test_llamafactory.checked(name).findings) if "args" in case else []
+
+    newest_hf = list(load("hf")["results"])[-1]
+    newest_trl = list(load("trl")["results"])[-1]
+    return [
+        Recorded("Axolotl", "axolotl", "0.19.0", axolotl, test_axolotl.UNFORESEEN),
+        Recorded("LLaMA-Factory", "llamafactory", "0.9.5", llamafactory, test_llamafactory.UNFORESEEN),
+        Recorded("transformers", "hf", newest_hf, lambda name, case: _of_run(test_hf.read(case, newest_hf)),
+                 test_hf.UNFORESEEN),
+        Recorded("TRL", "trl", newest_trl, lambda name, case: _of_run(test_trl.read(name, newest_trl)),
+                 test_trl.UNFORESEEN),
+        Recorded("ms-swift", "swift", "4.6.0", swift, test_ms_swift.UNFORESEEN),
+        Recorded("torchtune", "torchtune", "0.6.1", torchtune, test_torchtune.UNFORESEEN),
+        Recorded("LitGPT", "litgpt", "0.5.13", plain(test_litgpt.project), test_litgpt.UNFORESEEN),
+        Recorded("MLX-LM", "mlx", "0.32.2", plain(test_mlx_lm.project), test_mlx_lm.UNFORESEEN),
+        Recorded("DeepSpeed", "deepspeed", "0.19.8", plain(test_deepspeed.project), test_deepspeed.UNFORESEEN),
+    ]  # fmt: skip
