@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from epochlint.documents.document import Mapping, Scalar, walk
 from epochlint.run.budget import Budget
-from epochlint.run.known import DERIVED, UNKNOWN, Known
+from epochlint.run.known import UNKNOWN, Known
 from epochlint.run.observation import Observation
 from epochlint.trainers import accelerate, deepspeed
 
@@ -74,9 +74,9 @@ def place(run: Run, companions: Companions) -> None:
     known = accelerate.processes(mapping)
     if known is not None and run.setting("gpus").unknown:
         run.settings["gpus"] = known
-    product = accelerate.parallel(mapping)
-    if product > 1 and run.setting("parallel").unknown:
-        run.settings["parallel"] = Known(product, DERIVED)
+    parallel = accelerate.parallel(mapping)
+    if parallel is not None and run.setting("parallel").unknown:
+        run.settings["parallel"] = parallel
 
 
 def disagreements(run: Run, companions: Companions) -> list[Observation]:

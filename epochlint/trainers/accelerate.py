@@ -45,9 +45,10 @@ def processes(mapping: Mapping) -> Known | None:
     return Known(int(value), COMPANION, key_span=entry.key_span, span=entry.value.span)
 
 
-def parallel(mapping: Mapping) -> int:
-    """The product of the sizes of `parallelism_config` by which processes are shared out of data parallelism."""
-    block = mapping.mapping("parallelism_config")
+def parallel(mapping: Mapping) -> Known | None:
+    """The product of the sizes of `parallelism_config` that take workers from data parallelism; None where it is 1."""
+    found = mapping.find("parallelism_config")
+    block = found.value if found is not None and isinstance(found.value, Mapping) else None
     product = 1
     if block is not None:
         for name in ("tp_size", "cp_size", "sp_size"):
@@ -55,7 +56,7 @@ def parallel(mapping: Mapping) -> int:
             size = number(node) if isinstance(node, Scalar) else None
             if size is not None and size > 1:
                 product *= int(size)
-    return product
+    return Known(product, COMPANION, key_span=found.key_span) if found is not None and product > 1 else None
 
 
 def deepspeed_file(mapping: Mapping) -> Scalar | None:

@@ -75,16 +75,21 @@ def read(reading: Reading) -> Run:
     taker.derive("save_strategy", Known("steps", DERIVED))
     taker.derive("eval_strategy", Known("steps", DERIVED))
     taker.derive("method", Known("pretrain" if "pretrain" in reading.command else "sft", DERIVED))
-    taker.derive(
-        "tuning",
-        Known("lora" if "lora_r" in reading else "full", DERIVED)
-        if reading.command or "lora_r" in reading
-        else UNKNOWN,
-    )
+    taker.derive("tuning", _tuning(reading))
     taker.whole("lora_rank", "lora_r")
     _data(taker)
     _check(taker)
     return run
+
+
+def _tuning(reading: Reading) -> Known:
+    """By the command (`finetune` is short for `finetune_lora`), else by LoRA's own keys."""
+    command = reading.command[2] if len(reading.command) > 2 else ""
+    if "lora_r" in reading or command in ("finetune", "finetune_lora"):
+        return Known("lora", DERIVED)
+    if command.startswith("finetune_adapter"):
+        return Known("other", DERIVED)
+    return Known("full", DERIVED) if command else UNKNOWN
 
 
 def _devices(taker: Taker) -> None:
@@ -99,7 +104,9 @@ def _devices(taker: Taker) -> None:
 
 def _data(taker: Taker) -> None:
     run, reading = taker.run, taker.reading
-    kind = text_of(reading.node("data", "class_path")) or text_of(reading.node("data")) or ""
+    # `--data JSON --data.json_path x` is one setting in two places.
+    named = [text_of(entry.value) for entry, _ in reading.entries() if entry.key == "data"]
+    kind = text_of(reading.node("data", "class_path")) or next(filter(None, named), "")
     entry = reading.entry("data", "init_args", "json_path") or reading.entry("data", "json_path")
     split = taker.number(
         "validation_split", ("data", "init_args", "val_split_fraction"), ("data", "val_split_fraction")

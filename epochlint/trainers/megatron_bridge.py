@@ -45,12 +45,8 @@ def read(reading: Reading) -> Run:
     taker.whole("warmup_steps", ("scheduler", "lr_warmup_iters"), default=UNKNOWN)
     taker.whole("schedule_steps", ("scheduler", "lr_decay_iters"))
     taker.word("scheduler", ("scheduler", "lr_decay_style"), default=UNKNOWN)
-    parallel = 1
-    for key in ("tensor_model_parallel_size", "pipeline_model_parallel_size", "context_parallel_size"):
-        size = taker.whole(key, ("model", key))
-        parallel *= int(size.number) if size.number and size.number > 1 else 1
-    if parallel > 1:
-        taker.derive("parallel", Known(parallel, DERIVED))
+    sizes = ("tensor_model_parallel_size", "pipeline_model_parallel_size", "context_parallel_size")
+    taker.product("parallel", *(("model", key) for key in sizes))
     taker.derive("method", UNKNOWN)
     taker.derive("tuning", Known("lora", DERIVED) if reading.mapping("peft") is not None else UNKNOWN)
     return run

@@ -154,7 +154,8 @@ class _Reader:
         hf = self.hf
         hf.taker.whole("per_device_batch", "micro_batch_size", default=1)
         hf.taker.whole("global_batch", "global_batch_size", default=16)
-        self._parallel("tensor_model_parallel_size", "pipeline_model_parallel_size", "context_parallel_size")
+        sizes = ("tensor_model_parallel_size", "pipeline_model_parallel_size", "context_parallel_size")
+        hf.taker.product("parallel", *sizes)
         hf.taker.number("epochs", "num_train_epochs", "max_epochs", default=MISSING)
         hf.taker.whole("max_steps", "train_iters", default=None)
         hf.taker.number("learning_rate", "lr", "learning_rate", default=MISSING)
@@ -231,20 +232,7 @@ class _Reader:
         sizes = ["sequence_parallel_size"]
         if hf.entry("deepspeed") is not None or hf.reading.open_ended:  # without it, the size is not looked at
             sizes.append("deepspeed_autotp_size")
-        self._parallel(*sizes)
-
-    def _parallel(self, *names: str) -> None:
-        """The product of the sizes of groups of processes that work on the same rows."""
-        hf, taker = self.hf, self.hf.taker
-        product, place = 1, None
-        for key in names:
-            entry = hf.entry(key)
-            size = number(entry.value) if entry is not None else None
-            if entry is not None and size is not None and size > 1:
-                product *= int(size)
-                place = entry.key_span
-        if place is not None:
-            taker.derive("parallel", Known(product, WRITTEN, key_span=place))
+        self.hf.taker.product("parallel", *sizes)
 
     def _warmups(self) -> None:
         """Both warmups at once are refused from 4.6 on, and a ratio of 1 or more."""

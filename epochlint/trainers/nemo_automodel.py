@@ -56,19 +56,9 @@ def read(reading: Reading) -> Run:
         taker.derive("packing", Known(bool(size.number), DERIVED) if size.exact else UNKNOWN)
     if any(key in reading for key in ("flow_matching", "diffusion", "vae")) or "diffusion" in run.path:
         taker.derive("language_model", Known(False, DERIVED))
-    _parallel(taker)
+    taker.product("parallel", *(("distributed", key) for key in ("tp_size", "cp_size", "pp_size")))
     _check(taker)
     return run
-
-
-def _parallel(taker: Taker) -> None:
-    product = 1
-    for key in ("tp_size", "cp_size", "pp_size"):
-        size = taker.whole(key, ("distributed", key))
-        if size.number and size.number > 1:
-            product *= int(size.number)
-    if product > 1:
-        taker.derive("parallel", Known(product, DERIVED))
 
 
 def _check(taker: Taker) -> None:

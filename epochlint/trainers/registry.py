@@ -164,6 +164,10 @@ TRAINERS: tuple[Entry, ...] = (
 )
 
 
+# A launch that names a script and a config has none of their keys, but the number of GPUs and what is wrong with it.
+_LAUNCH = Entry("", r"\btorchrun\b|\baccelerate launch\b|\bdeepspeed -|CUDA_VISIBLE_DEVICES=")
+
+
 def any_may_hold(text: str, path: str = "") -> bool:
     """Whether the text of a file can be a config, a launch or a companion of anything known here."""
     for entry in TRAINERS:
@@ -171,7 +175,7 @@ def any_may_hold(text: str, path: str = "") -> bool:
             continue
         if entry.may_hold(text):
             return True
-    return False
+    return _LAUNCH.may_hold(text)
 
 
 # Keys that hardly anything but a fine-tuning config has: a file with one of them that cannot be parsed is worth a word.

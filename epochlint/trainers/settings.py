@@ -172,6 +172,17 @@ class Taker:
         self.run.settings[name] = known
         return known
 
+    def product(self, name: str, *keys: str | tuple[str, ...]) -> None:
+        """The product of the sizes above 1 under several keys, at the last of them; unset where there is none."""
+        product, last = 1, None
+        for key in keys:
+            found = self._written((key,))
+            size = number(found[0].value) if found is not None and isinstance(found[0].value, Scalar) else None
+            if found is not None and size is not None and size > 1:
+                product, last = product * int(size), found
+        if last is not None:
+            self.run.settings[name] = Known(product, last[1], key_span=self._place(last[0]))
+
     def derive(self, name: str, known: Known) -> Known:
         self.run.settings[name] = known
         return known

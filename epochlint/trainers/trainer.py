@@ -149,17 +149,25 @@ class Reading:
 
 
 def nested(mapping: Mapping) -> Mapping:
-    """A mapping with dotted keys put under their paths; one without them as it is."""
+    """A mapping with dotted keys put under their paths, beside what else stands there; one without them as it is."""
     if not any("." in entry.key.strip(".") for entry in mapping.entries):
         return mapping
     entries: list[Entry] = []
+    sections: dict[str, Mapping] = {}
     for entry in mapping.entries:
         head, _, rest = entry.key.partition(".")
-        if head and rest:
-            inner = Mapping(entry.value.span, [Entry(rest, entry.key_span, entry.value)])
-            entries.append(Entry(head, entry.key_span, nested(inner)))
-        else:
+        if not (head and rest):
             entries.append(entry)
+            continue
+        section = sections.get(head)
+        if section is None:
+            there = mapping.mapping(head)
+            section = sections[head] = Mapping(entry.value.span, list(there.entries) if there is not None else [])
+            entries.append(Entry(head, entry.key_span, section))
+        section.entries.append(Entry(rest, entry.key_span, entry.value))
+    for entry in entries:
+        if entry.value is sections.get(entry.key):
+            entry.value = nested(sections[entry.key])
     return Mapping(mapping.span, entries, mapping.open_ended)
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from epochlint.documents.document import Mapping, Scalar, Sequence
 from epochlint.documents.scalars import boolean
 from epochlint.run.counting import Counting
-from epochlint.run.known import DEFAULT, UNKNOWN, WRITTEN, Known, between
+from epochlint.run.known import DEFAULT, WRITTEN, Known, between
 from epochlint.run.run import DataSource, Run
 from epochlint.trainers import tables
 from epochlint.trainers.hf.eras import eras
@@ -95,8 +95,6 @@ def read(reading: Reading) -> Run:
     limit = run.setting("max_steps")
     if limit.number == 0:  # the epochs decide
         run.settings["max_steps"] = Known(None, limit.origin, key_span=limit.key_span, span=limit.span)
-    elif limit.number is not None:  # the epochs are not looked at
-        run.settings["epochs"] = UNKNOWN
     if run.setting("save_steps").number == 0:
         del run.settings["save_steps"]
     _method(taker)

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from tests.helpers import check_project
+from tests.helpers import check_project, lint_project
 
 SCRIPT = """\
 from transformers import HfArgumentParser, Trainer, TrainingArguments
@@ -117,3 +117,17 @@ def test_a_config_alone_is_read_as_within_its_folder(name: str, text: str) -> No
     assert [run.scenarios.fact("gpus").value for run in whole.runs] == [4]
     assert [run.scenarios.fact("gpus").value for run in alone.runs] == [4]
     assert whole.runs[0].scenarios.fact("total_steps").value == alone.runs[0].scenarios.fact("total_steps").value
+
+
+@pytest.mark.parametrize("paths", [["."], ["run.sh"]])
+def test_what_a_launch_without_any_setting_does_is_said_at_the_launch(paths: list[str]) -> None:
+    files = {
+        "run.sh": "CUDA_VISIBLE_DEVICES=0,1 python train.py args.yaml\n",
+        "args.yaml": "output_dir: out\nper_device_train_batch_size: 4\nlearning_rate: 2.0e-5\n",
+        "train.py": "import sys\n"
+        "from transformers import HfArgumentParser, Trainer, TrainingArguments\n"
+        "(args,) = HfArgumentParser(TrainingArguments).parse_yaml_file(sys.argv[1])\n"
+        "Trainer(args=args).train()\n",
+    }
+    found = lint_project(files, {"records": 8000}, paths)
+    assert [(finding.code, finding.path, finding.span.place.line) for finding in found] == [("BAT003", "run.sh", 1)]

@@ -46,3 +46,9 @@ def test_lists_of_defaults_are_let_alone() -> None:
     )
     report = check_project({"c.yaml": text}, None, ["c.yaml"])
     assert [finding for finding in report.findings if finding.level != "note"] == []
+
+
+def test_a_limit_wins_over_the_epochs_and_says_so() -> None:
+    report = check_project({"c.yaml": CONFIG.format(limit=60, more="")}, {"gpus": 1, "records": 1000}, ["c.yaml"])
+    (finding,) = (finding for finding in report.findings if finding.code == "STP001")
+    assert (finding.span.place.line, finding.level) == (7, "warning")

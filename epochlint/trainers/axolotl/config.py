@@ -134,16 +134,7 @@ def _batch(taker: Taker) -> None:
     taker.whole("shard", "dataset_shard_idx", default=0)
     taker.flag("drop_last", "dataloader_drop_last")
     taker.whole("gpus", "ray_num_workers") if taker.reading.entry("use_ray") else None
-    sizes = [
-        taker.reading.node(key) for key in ("tensor_parallel_size", "context_parallel_size", "sequence_parallel_degree")
-    ]
-    parallel = 1
-    for node in sizes:
-        size = number(node) if isinstance(node, Scalar) else None
-        if size is not None and size > 1:
-            parallel *= int(size)
-    if parallel > 1:
-        taker.derive("parallel", Known(parallel, DERIVED))
+    taker.product("parallel", "tensor_parallel_size", "context_parallel_size", "sequence_parallel_degree")
     automatic = taker.reading.node("auto_find_batch_size")
     if isinstance(automatic, Scalar) and boolean(automatic):
         taker.derive("batch_unknown", Known(True, DERIVED))

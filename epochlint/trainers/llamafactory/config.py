@@ -23,7 +23,6 @@ from epochlint.trainers.settings import MISSING, Loader, text_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from epochlint.documents.document import Entry
     from epochlint.run.counting import Get
     from epochlint.run.run import Era, Run
     from epochlint.trainers.trainer import Reading
@@ -157,16 +156,8 @@ class _Reader:
         hf = self.hf
         if hf.entry("ray_num_workers") is not None and hf.entry("use_ray") is not None:
             hf.taker.whole("gpus", "ray_num_workers", default=MISSING)
-        product = 1
-        place: Entry | None = None
-        for key in ("tensor_model_parallel_size", "pipeline_model_parallel_size", "context_parallel_size"):
-            entry = hf.entry(key)
-            size = number(entry.value) if entry is not None else None
-            if entry is not None and size is not None and size > 1:
-                product *= int(size)
-                place = entry
-        if place is not None:
-            hf.taker.derive("parallel", Known(product, WRITTEN, key_span=place.key_span))
+        sizes = ("tensor_model_parallel_size", "pipeline_model_parallel_size", "context_parallel_size")
+        hf.taker.product("parallel", *sizes)
 
     def _refuse(self) -> None:
         """What `FinetuningArguments.__post_init__` and `_verify_model_args` refuse (0.9.5)."""
