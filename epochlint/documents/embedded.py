@@ -31,6 +31,14 @@ def document_of(entry: Entry) -> Document | None:
     return json_document.read(excerpt)
 
 
+def written_inside(word: Scalar) -> Excerpt:
+    """The text of a word of a command, each character with its place; of one with escapes all at its beginning."""
+    span = getattr(word, "written", word.span)
+    start = span.text.find(word.raw)
+    places = range(span.start + start, span.start + start + len(word.raw) + 1)
+    return Excerpt(span.source, word.raw, places if start >= 0 else [span.start] * (len(word.raw) + 1), "")
+
+
 def block(scalar: Scalar, label: str) -> Excerpt | None:
     """The text of a literal block scalar (`|`), each character with its place; None for other styles."""
     span = scalar.span

@@ -179,6 +179,12 @@ class Joiner:
             document = self.lookup.read(path) if path is not None and self.lookup.is_file(path) else None
             if path is not None and document is not None and document.syntax in _VALUES:
                 found.append((path, document))
+        for named in launch.start.configs("body"):
+            from epochlint.documents import json_document
+            from epochlint.documents.embedded import written_inside
+
+            path = os.path.join(launch.folder, os.path.basename(launch.document.source.path))
+            found.append((path, json_document.read(written_inside(named))))
         return found
 
     def _script_of(self, launch: Launch) -> str | None:

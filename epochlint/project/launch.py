@@ -91,10 +91,10 @@ _SERVICES: dict[str, tuple[str, ...]] = {
     "openai": ("fine",),
     "aws": ("customization", "training-job"),
     "az": ("job", "fine", "ml"),
-    "gcloud": ("tuning", "custom-jobs", "hp-tuning", "tune"),
+    "gcloud": ("tuning-jobs",),
     "together": ("fine",),
     "firectl": ("create", "sft", "fine", "dpo", "rft"),
-    "curl": ("fine",),
+    "curl": ("fine", "tuningJobs", "FineTuning", "dpoJobs"),
 }
 
 _CONFIG_FLAGS = frozenset(
@@ -108,7 +108,7 @@ _FILE_ENDS = (".yaml", ".yml", ".json", ".jsonc", ".toml")
 
 
 class NamedFile:
-    """A file that a launch names. `role`: "config", "deepspeed", "accelerate" or "script"."""
+    """A file that a launch names. `role`: "config", "deepspeed", "accelerate" or "script"; "body" is JSON itself."""
 
     __slots__ = ("role", "scalar")
 
@@ -493,6 +493,9 @@ def _script_behind(words: list[Node], at: int) -> bool:
 
 
 def _name_files(start: Start) -> None:
+    if start.program[:2] == ("cli", "curl"):
+        _name_body(start)
+        return
     for entry in start.launcher_arguments.entries:
         if start.launcher == "accelerate" and entry.key == "config_file":
             _name(start, "accelerate", entry.value)
@@ -510,6 +513,18 @@ def _name_files(start: Start) -> None:
             _name(start, "deepspeed", entry.value)
         elif entry.key == "accelerate_config" or (entry.key == "config_file" and start.launcher == "trl"):
             _name(start, "accelerate", entry.value)
+
+
+def _name_body(start: Start) -> None:
+    """What curl sends: JSON, or a file behind `@`. Its flags are no settings of a run."""
+    for entry in start.arguments.entries:
+        if entry.key in ("d", "data", "data_raw", "data_binary", "json") and isinstance(entry.value, Scalar):
+            raw = entry.value.raw.strip()
+            if raw.startswith("@"):
+                _name(start, "config", Scalar(entry.value.span, raw[1:], raw[1:], True))
+            elif raw.startswith("{"):
+                start.config_paths.append(NamedFile("body", entry.value))
+    start.arguments = Mapping(start.arguments.span, [])
 
 
 def _name(start: Start, role: str, node: Node) -> None:

@@ -19,6 +19,7 @@ _WORDS = (
     "train", "tune", "tuning", "sft", "lora", "epoch", "accelerate", "torchrun", "torch.distributed", "deepspeed",
     "llamafactory", "swift", "axolotl", "dpo", "grpo", "ppo", "rlhf", "mlx", "litgpt", "unsloth", "ilab", "oumi",
     "learning", "batch_size", "batch-size", "customization", "mpirun", "composer", "orpo", "kto",
+    "ml job", "auto-ml-job",
 )  # fmt: skip
 
 

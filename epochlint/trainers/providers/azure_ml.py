@@ -12,6 +12,7 @@ from epochlint.run.known import DERIVED, UNKNOWN, Known
 from epochlint.trainers.providers.request import Request, facts
 from epochlint.trainers.providers.simple import EXAMPLES, by_examples, warmup
 from epochlint.trainers.settings import text_of
+from epochlint.trainers.trainer import LAUNCH, nested
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -47,6 +48,10 @@ def _pipeline(mapping: Mapping) -> Mapping | None:
 
 
 def read(reading: Reading) -> Run:
+    for layer in reading.layers:
+        if layer.origin == LAUNCH:  # `--set hyperparameters.n_epochs=2` over the file; other flags are no settings
+            kept = [entry for entry in nested(layer.mapping).entries if isinstance(entry.value, Mapping)]
+            layer.mapping = Mapping(layer.mapping.span, kept)
     if reading.text("type") == "pipeline":
         return _read_pipeline(reading)
     openai = reading.text("model_provider") == "azure_open_ai"

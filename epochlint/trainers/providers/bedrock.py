@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from epochlint.documents.document import Mapping
 from epochlint.run.known import DERIVED, Known
+from epochlint.trainers.providers.commands import as_request
 from epochlint.trainers.providers.request import Request, facts
 from epochlint.trainers.providers.simple import EXAMPLES, HIDDEN
 
@@ -47,8 +48,14 @@ def recognise(document: Document) -> list[Mapping]:
     ]
 
 
+def claims(program: tuple[str, ...], arguments: Mapping) -> bool:
+    return program[:4] == ("cli", "aws", "bedrock", "create-model-customization-job")
+
+
 def read(reading: Reading) -> Run:
     spec = facts("bedrock")
+    body = facts("bedrock", "aws_requests")
+    as_request(reading, body)
     family = _family(reading)
     fields: dict[str, Any] = spec["families"].get(family, {})
     request = Request(reading, LABEL, EXAMPLES if "batchSize" in fields else HIDDEN)
@@ -62,11 +69,11 @@ def read(reading: Reading) -> Run:
         run.settings["rate_multiplier"] = Known(True, DERIVED)
     request.take("warmup_steps", "hyperParameters", "learningRateWarmupSteps", whole=True)
     for setting, key in (("epochs", "epochCount"), ("per_device_batch", "batchSize"), ("learning_rate", rate)):
-        if key in fields and not reading.open_ended and reading.entry("hyperParameters", key) is None:
+        if key in fields and request.unwritten("hyperParameters", key):
             request.default(setting, fields[key]["default"])
     if reading.text("customizationType") == "CONTINUED_PRE_TRAINING":
         run.settings["method"] = Known("pretrain", DERIVED)
-    request.judge(request.body(), facts("bedrock", "aws_requests"), whole=request.sent, nulls=False)
+    request.judge(request.body(), body, whole=request.sent, nulls=False)
     if fields:
         request.judge(reading.mapping("hyperParameters"), fields)
     request.limits(spec["records"].get(family))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from epochlint.documents.document import Mapping
 from epochlint.run.known import DERIVED, Known
+from epochlint.trainers.providers.commands import as_request
 from epochlint.trainers.providers.request import Request, facts
 from epochlint.trainers.providers.simple import HIDDEN
 
@@ -37,8 +38,16 @@ def recognise(document: Document) -> list[Mapping]:
     return found
 
 
+_JOBS = frozenset({"sftj", "supervised-fine-tuning-job", "dpoj", "dpo-job", "rftj", "reinforcement-fine-tuning-job"})
+
+
+def claims(program: tuple[str, ...], arguments: Mapping) -> bool:
+    return program[:2] == ("cli", "firectl") and "create" in program and any(word in _JOBS for word in program)
+
+
 def read(reading: Reading) -> Run:
     spec = facts("fireworks")
+    as_request(reading, spec["hyperparameters"])
     request = Request(reading, LABEL, HIDDEN)
     run = request.run
     prefix = ("trainingConfig",) if reading.mapping("trainingConfig") is not None else ()

@@ -42,7 +42,7 @@ def read(reading: Reading) -> Run:
     request.take("learning_rate", "hyperparameters", "learning_rate")
     request.take("warmup_ratio", "hyperparameters", "warmup_fraction")
     run.settings["packing"] = Known(True, DERIVED)
-    if not reading.open_ended:
+    if request.unwritten("hyperparameters", "learning_rate"):
         request.default("learning_rate", 1e-4)
     request.judge(reading.mapping("hyperparameters"), spec["hyperparameters"], complete=request.sent)
     request.judge(request.body(), spec["body"], whole=request.sent)

@@ -6,10 +6,11 @@ Fields and ranges: `data/providers.json`. "auto" is estimated as the cookbook co
 
 from __future__ import annotations
 
-from epochlint.documents.document import Mapping, Scalar
+from epochlint.documents.document import Mapping
 from epochlint.run.counting import Counting, Steps, ceil_of_rows, product
 from epochlint.run.known import DERIVED, Known
 from epochlint.trainers.providers import lines
+from epochlint.trainers.providers.commands import as_request
 from epochlint.trainers.providers.request import Request, facts
 
 TYPE_CHECKING = False
@@ -59,7 +60,15 @@ def recognise(document: Document) -> list[Mapping]:
     return [mapping for mapping in document.mappings() if is_request(mapping) and "trainingType" not in mapping]
 
 
+_SHORT = {"m": "model", "F": "training_file", "H": "hyperparameters", "s": "suffix", "V": "validation_file"}
+
+
+def claims(program: tuple[str, ...], arguments: Mapping) -> bool:
+    return program[:2] == ("cli", "openai") and "fine_tuning.jobs.create" in program
+
+
 def read(reading: Reading) -> Run:
+    as_request(reading, facts("openai")["body"], _SHORT)
     return read_job(reading, LABEL)
 
 
@@ -83,7 +92,7 @@ def read_job(reading: Reading, label: str) -> Run:
     if fields is not None:
         request.judge(block, fields)
     _top_level(request, spec["body"])
-    _leave_open(request, path, block)
+    _leave_open(request, path)
     return request.run
 
 
@@ -144,16 +153,15 @@ def _top_level(request: Request, fields: dict[str, Any]) -> None:
     request.judge(Mapping(body.span, rest, body.open_ended), fields, whole=request.sent)
 
 
-def _leave_open(request: Request, path: tuple[str, ...], block: Mapping | None) -> None:
+def _leave_open(request: Request, path: tuple[str, ...]) -> None:
     """Epochs and batch that are left to the service, estimated from the number of examples."""
-    if request.reading.open_ended or (block is not None and block.open_ended):
-        return
     for setting, key, estimate in (("epochs", "n_epochs", auto_epochs), ("per_device_batch", "batch_size", auto_batch)):
-        entry = request.reading.entry(*path, key)
         if setting in request.run.settings:
             continue
-        if entry is None or (isinstance(entry[0].value, Scalar) and entry[0].value.value in (None, "auto")):
-            request.estimate(setting, estimate, entry[0].key_span if entry is not None else None)
+        if request.unwritten(*path, key):
+            request.estimate(setting, estimate, None)
+        elif (place := request.left_open(*path, key)) is not None:
+            request.estimate(setting, estimate, place)
 
 
 def auto_epochs(examples: int) -> int:

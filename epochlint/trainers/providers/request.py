@@ -91,6 +91,16 @@ class Request:
 
         self.run.after_counting.append(settle)
 
+    def unwritten(self, *path: str) -> bool:
+        """Whether a setting is certainly not written, so that the service's default holds."""
+        if self.reading.open_ended or self.reading.entry(*path) is not None:
+            return False
+        for end in range(1, len(path)):
+            block = self.reading.node(*path[:end])
+            if block is not None and (not isinstance(block, Mapping) or block.open_ended):
+                return False
+        return True
+
     def word(self, *path: str) -> str | None:
         return text_of(self.reading.node(*path))
 

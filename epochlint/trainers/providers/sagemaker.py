@@ -11,12 +11,15 @@ from epochlint.documents.document import Mapping, Scalar
 from epochlint.run.counting import Counting, after
 from epochlint.run.known import DERIVED, UNKNOWN, Known
 from epochlint.run.run import DataSource
+from epochlint.trainers.providers.commands import as_request
 from epochlint.trainers.providers.request import Request, facts
 from epochlint.trainers.providers.simple import GLOBAL, HIDDEN, by_examples, global_batch, warmup
 from epochlint.trainers.settings import text_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from epochlint.documents.document import Document
     from epochlint.run.counting import Get
     from epochlint.run.run import Run
@@ -54,7 +57,16 @@ def _is_job(mapping: Mapping) -> bool:
     )
 
 
+def claims(program: tuple[str, ...], arguments: Mapping) -> bool:
+    return program[:3] == ("cli", "aws", "sagemaker") and program[3:4] in (
+        ("create-training-job",),
+        ("create-auto-ml-job-v2",),
+    )
+
+
 def read(reading: Reading) -> Run | list[Run]:
+    if claims(reading.command, reading.layers[0].mapping):
+        as_request(reading, _fields(reading))
     if reading.mapping("run") is not None:
         return _read_recipe(reading)
     problem = reading.mapping("AutoMLProblemTypeConfig")
@@ -118,7 +130,7 @@ def _files(request: Request) -> None:
     validation = reading.text("training_config", "datasets", "val_data", "file_path")
     if not validation:
         share = request.take("training_share", "training_config", "datasets", "train_val_split_ratio")
-        if share.unknown and not reading.open_ended:
+        if share.unknown and request.unwritten("training_config", "datasets", "train_val_split_ratio"):
             request.default("training_share", 0.9)
 
 
@@ -134,8 +146,12 @@ def _read_job(reading: Reading) -> Run:
     for key in ("epoch", "epochs", "num_train_epochs"):
         request.take("epochs", *path, key)
     request.take("per_device_batch", *path, "per_device_train_batch_size", whole=True)
-    auto = "AutoMLProblemTypeConfig" in reading or any("auto_ml" in word for word in reading.command)
-    if auto or path == ("HyperParameters",):
-        fields = facts("auto-ml-job" if auto else "training-job", "aws_requests")
-        request.judge(request.body(), fields, whole=request.sent, nulls=False)
+    if path[0] != "TextGenerationJobConfig":
+        request.judge(request.body(), _fields(reading), whole=request.sent, nulls=False)
     return request.run
+
+
+def _fields(reading: Reading) -> dict[str, Any]:
+    auto = any("auto" in word and "ml" in word for word in reading.command)
+    kind = "auto-ml-job" if auto or "AutoMLProblemTypeConfig" in reading else "training-job"
+    return facts(kind, "aws_requests")

@@ -6,6 +6,7 @@ from epochlint.documents.document import Mapping, Scalar
 from epochlint.documents.scalars import boolean, number
 from epochlint.run.known import DERIVED, Known
 from epochlint.trainers.providers import lines
+from epochlint.trainers.providers.commands import as_request
 from epochlint.trainers.providers.request import Request, facts
 from epochlint.trainers.providers.simple import EXAMPLES
 
@@ -42,8 +43,17 @@ def recognise(document: Document) -> list[Mapping]:
     ]
 
 
+_SHORT = {"t": "training_file", "M": "model", "ne": "n_epochs", "c": "n_checkpoints", "b": "batch_size",
+          "lr": "learning_rate"}  # fmt: skip
+
+
+def claims(program: tuple[str, ...], arguments: Mapping) -> bool:
+    return program[:2] == ("cli", "together") and "create" in program
+
+
 def read(reading: Reading) -> Run:
     spec = facts("together")
+    as_request(reading, spec["call"], _SHORT)
     request = Request(reading, LABEL, EXAMPLES)
     run = request.run
     request.take("epochs", "n_epochs")
@@ -67,7 +77,7 @@ def read(reading: Reading) -> Run:
     request.take("beta", "dpo_beta")
     request.take_files("training_file", "validation_file", lines.together())
     request.limits(spec["records"])
-    if reading.command:
+    if reading.command[:1] == ("call",) or reading.command[:2] == ("cli", "together"):
         request.judge(request.body(), spec["call"], whole=True)
         if not any(key in reading for key in ("model", "from_checkpoint")) and not reading.open_ended:
             request.observe("provider_missing", reading.span, key="model")

@@ -6,8 +6,10 @@ import re
 
 from epochlint.documents.document import Entry, Mapping
 from epochlint.run.known import DERIVED, Known
+from epochlint.trainers.providers.commands import as_request
 from epochlint.trainers.providers.request import Request, facts
 from epochlint.trainers.providers.simple import HIDDEN
+from epochlint.trainers.trainer import Layer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -61,7 +63,36 @@ def snake_case(mapping: Mapping) -> Mapping:
     return Mapping(mapping.span, entries, mapping.open_ended)
 
 
+# gcloud's flags, where their names differ from the request's.
+_SHORT = {
+    "training_dataset_uri": "trainingDatasetUri",
+    "validation_dataset_uri": "validationDatasetUri",
+    "source_model": "baseModel",
+}
+
+
+def claims(program: tuple[str, ...], arguments: Mapping) -> bool:
+    return program[:2] == ("cli", "gcloud") and program[-2:] == ("tuning-jobs", "create")
+
+
+def _of_flags(reading: Reading) -> None:
+    """Puts gcloud's flags where they stand in the request."""
+    hyper = facts("vertex")["hyperparameters"]
+    text = {"type": "text"}
+    as_request(reading, {**hyper, **dict.fromkeys(_SHORT.values(), text)}, _SHORT)
+    layer = reading.layers[0]
+    flags = layer.mapping
+    inner = Mapping(flags.span, [entry for entry in flags.entries if entry.key in hyper], flags.open_ended)
+    data = [entry for entry in flags.entries if entry.key.endswith("DatasetUri")]
+    spec = Mapping(flags.span, [*data, Entry("hyperParameters", flags.span, inner)], flags.open_ended)
+    model = [entry for entry in flags.entries if entry.key == "baseModel"]
+    entries = [*model, Entry("supervisedTuningSpec", flags.span, spec)]
+    reading.layers = [Layer(Mapping(flags.span, entries, flags.open_ended), layer.origin)]
+
+
 def read(reading: Reading) -> Run:
+    if claims(reading.command, reading.layers[0].mapping):
+        _of_flags(reading)
     request = Request(reading, LABEL, HIDDEN)
     run = request.run
     call = reading.command[:1] == ("call",)
