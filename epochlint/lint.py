@@ -15,6 +15,7 @@ from epochlint.project.join import Joiner, Skipped
 from epochlint.project.lookup import Lookup
 from epochlint.project.scaling import may_scale
 from epochlint.project.silence import silence
+from epochlint.project.survey import Surveys
 from epochlint.project.sweeps import may_hold as may_sweep
 from epochlint.project.sweeps import together
 from epochlint.rules.chosen import Chosen
@@ -42,18 +43,22 @@ class Options:
 
     `since`: the revision to compare with; `git`: without one, compare what differs from HEAD with HEAD, if there is a
     work tree; `staged`: compare the index, not the work tree. `baseline_run`: a config to compare every run with.
+    `max_data_bytes`: of a run's data, more is estimated. `cache`: keep counts of long data files in the user's
+    cache folder. `online`: ask the hub for the sizes of public data sets.
     `settings` are the check's own; a nearer settings file of a checked file wins, unless they are `settings_fixed`.
     """
 
     __slots__ = (
         "assume",
         "baseline_run",
+        "cache",
         "changed_only",
         "exclude",
         "force_exclude",
         "git",
         "ignore",
         "max_data_bytes",
+        "online",
         "paths",
         "pedantic",
         "select",
@@ -75,6 +80,8 @@ class Options:
         force_exclude: bool = False,
         pedantic: bool = False,
         max_data_bytes: int = DATA_BYTES,
+        cache: bool = False,
+        online: bool = False,
         stdin: tuple[str, bytes] | None = None,
         git: bool = False,
         since: str | None = None,
@@ -92,6 +99,8 @@ class Options:
         self.force_exclude = force_exclude
         self.pedantic = pedantic
         self.max_data_bytes = max_data_bytes
+        self.cache = cache
+        self.online = online
         self.stdin = stdin
         self.git = git
         self.since = since
@@ -150,14 +159,15 @@ def check(options: Options) -> Report:
     joined = joiner.join(documents)
     rules = Chosen(settings, lookup.working, options.select, options.ignore, options.pedantic)
     report.skipped.extend(joined.skipped)
-    comparisons = Comparisons(options, lookup, joined, report)
+    surveys = Surveys(lookup, options.max_data_bytes, options.cache, options.online)
+    comparisons = Comparisons(options, surveys, joined, report)
     whole: list[Run] = []
     for run in joined.runs:
         run.smoke = smoke_named(run, report.below.get(run.path, run.path))
         weak = said.about(run)
         asked = rules.observations(run.path)
         try:
-            complete(run, lookup, joined.companions[id(run)], options.assume, options.max_data_bytes, asked, weak)
+            complete(run, lookup, joined.companions[id(run)], options.assume, surveys, asked, weak)
             whole.append(run)
         except Exception as error:  # a fault of ours with one run must not hide the findings on others
             report.skipped.append(Skipped(run.path, told(error), KIND))

@@ -1,6 +1,11 @@
 from __future__ import annotations
 
+import os
+
 from hypothesis import settings
+
+# Nothing is kept in the home of whoever runs the tests; those of the cache name a folder of their own.
+os.environ["EPOCHLINT_CACHE"] = "off"
 
 # A shared machine is slow at times: a slow example is no fault. CI runs the same examples every time.
 settings.register_profile("epochlint", deadline=None, derandomize=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 
 import click
@@ -10,7 +11,7 @@ import click
 from epochlint import __version__
 from epochlint.cli.hook import coloured, known_errors, start_of, troubled
 from epochlint.findings.finding import STRENGTH
-from epochlint.lint import Options, check
+from epochlint.lint import DATA_BYTES, Options, check
 from epochlint.project.assumptions import AssumptionError, parse
 from epochlint.report.formats import NAMES, render
 from epochlint.settings import Settings, SettingsError, find, load
@@ -22,6 +23,18 @@ if TYPE_CHECKING:
     from epochlint.lint import Report
 
 _LEVELS = ("error", "warning", "note", "never")
+
+
+class _Bytes(click.ParamType):  # type: ignore[type-arg] # generic in newer versions only
+    """A size: 1000, 500M, 1.5G (powers of 1,024)."""
+
+    name = "size"
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        found = re.fullmatch(r"([0-9]{1,15}(?:\.[0-9]{1,3})?) *([kmgt]?)(?:i?b)?", value.strip().lower())
+        if found is None:
+            self.fail(f"{value!r} is no size such as 500M or 2G", param, ctx)
+        return int(float(found[1]) * 1024 ** " kmgt".index(found[2] or " "))
 
 
 class _DefaultCheck(click.Group):
@@ -49,11 +62,28 @@ _ASSUME = click.option(
     help="Say what the files do not: gpus=8, records=52002, transformers=4.57.6.",
 )
 _PATHS = click.argument("paths", nargs=-1, type=click.Path())
+_DATA_BYTES = click.option(
+    "--max-data-bytes",
+    type=_Bytes(),
+    default=str(DATA_BYTES),
+    show_default="256M",
+    metavar="SIZE",
+    help="Read at most so much of a run's data (1G, 500M); what is longer is estimated.",
+)
+_NO_CACHE = click.option(
+    "--no-cache", is_flag=True, help="Keep no counts of long data files (also: EPOCHLINT_CACHE=off, or a folder)."
+)
+_ONLINE = click.option(
+    "--online", is_flag=True, help="Ask the Hugging Face hub for the sizes of public data sets; nothing else is sent."
+)
 
 
 @epochlint.command("check")
 @_PATHS
 @_ASSUME
+@_DATA_BYTES
+@_NO_CACHE
+@_ONLINE
 @click.option("--select", multiple=True, metavar="CODE", help="Only these rules: codes, names or families (WRM).")
 @click.option("--ignore", multiple=True, metavar="CODE", help="Not these rules.")
 @click.option(
@@ -90,6 +120,9 @@ _PATHS = click.argument("paths", nargs=-1, type=click.Path())
 def check_command(
     paths: tuple[str, ...],
     assume: tuple[str, ...],
+    max_data_bytes: int,
+    no_cache: bool,
+    online: bool,
     select: tuple[str, ...],
     ignore: tuple[str, ...],
     fail_on: str,
@@ -115,6 +148,7 @@ def check_command(
     """Lint configs, scripts and launch files (default path: the working directory)."""
     outputs = [_output(one) for one in output]
     options = _options(paths, assume, config, isolated, stdin_filename)
+    options.max_data_bytes, options.cache, options.online = max_data_bytes, not no_cache, online
     options.select, options.ignore, options.exclude = _split(select), _split(ignore), list(exclude)
     options.pedantic, options.force_exclude = pedantic, force_exclude
     options.since, options.staged, options.baseline_run = since, staged, baseline_run
@@ -154,14 +188,26 @@ def check_command(
 @epochlint.command("explain")
 @_PATHS
 @_ASSUME
+@_DATA_BYTES
+@_NO_CACHE
+@_ONLINE
 @click.option("--config", metavar="FILE", type=click.Path(exists=True, dir_okay=False), help="Take this settings file.")
 @click.option("--isolated", is_flag=True, help="Take no settings file.")
 @click.option("--output-format", default="text", show_default=True, type=click.Choice(("text", "json")))
 def explain_command(
-    paths: tuple[str, ...], assume: tuple[str, ...], config: str | None, isolated: bool, output_format: str
+    paths: tuple[str, ...],
+    assume: tuple[str, ...],
+    max_data_bytes: int,
+    no_cache: bool,
+    online: bool,
+    config: str | None,
+    isolated: bool,
+    output_format: str,
 ) -> int:
     """Show what each run will do: batch, steps, warmup, with where each number comes from."""
-    report = _checked(_options(paths, assume, config, isolated))
+    options = _options(paths, assume, config, isolated)
+    options.max_data_bytes, options.cache, options.online = max_data_bytes, not no_cache, online
+    report = _checked(options)
     if output_format == "json":
         from epochlint.report.json_report import explain_json
 

@@ -9,6 +9,7 @@ from epochlint.project.companions import Companions
 from epochlint.project.complete import complete
 from epochlint.project.history import HistoryError, Snapshot, work_tree
 from epochlint.project.join import Joiner
+from epochlint.project.survey import Surveys
 from epochlint.report.comparison import Pair
 from epochlint.rules.engine import Engine
 from epochlint.run.scenarios import Scenarios
@@ -51,9 +52,10 @@ def _side(name: str, paths: Sequence[str], options: Options) -> list[Checked]:
         if document is not None:
             documents.append((path, document))
     joined = Joiner(snapshot, options.assume.versions()).join(documents)
+    surveys = Surveys(snapshot, options.max_data_bytes)
     sides = []
     for run in joined.runs:
         companions = joined.companions.get(id(run)) or Companions()
-        complete(run, snapshot, companions, options.assume, options.max_data_bytes)
+        complete(run, snapshot, companions, options.assume, surveys)
         sides.append(Checked(run, Scenarios(run), Engine([]), []))
     return sides

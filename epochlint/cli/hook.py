@@ -25,7 +25,9 @@ def run(paths: Sequence[str], *, force_exclude: bool) -> int:
         return 2
     try:
         settings = load(find(start_of(paths)))
-        report = check(Options(paths, force_exclude=force_exclude, settings=settings, git=not force_exclude))
+        report = check(
+            Options(paths, force_exclude=force_exclude, settings=settings, git=not force_exclude, cache=True)
+        )
     except known_errors() as problem:
         print(f"epochlint: {problem}", file=sys.stderr)
         return 2

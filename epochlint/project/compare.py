@@ -17,7 +17,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Protocol
 
-    from epochlint.project.lookup import Lookup
+    from epochlint.project.survey import Surveys
     from epochlint.run.run import Run
 
     class Asked(Protocol):
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
         assume: Assumptions
         baseline_run: str | None
         git: bool
-        max_data_bytes: int
         paths: list[str]
         since: str | None
         staged: bool
@@ -40,10 +39,12 @@ if TYPE_CHECKING:
 class Comparisons:
     """The baselines of the runs of one check. Raises HistoryError where a revision that was asked for is not there."""
 
-    __slots__ = ("_asked", "_completed", "_earlier", "_joined", "_lookup", "_reference", "_siblings")
+    __slots__ = ("_asked", "_completed", "_earlier", "_joined", "_lookup", "_reference", "_siblings", "_surveys")
 
-    def __init__(self, asked: Asked, lookup: Lookup, joined: Joined, told: Told) -> None:
+    def __init__(self, asked: Asked, surveys: Surveys, joined: Joined, told: Told) -> None:
+        lookup = surveys.lookup
         self._asked = asked
+        self._surveys = surveys
         self._lookup = lookup
         self._joined = joined
         self._completed: set[int] = set()
@@ -79,7 +80,7 @@ class Comparisons:
         if len(joined.runs) != 1:
             raise HistoryError(f"--baseline-run {path}: holds {len(joined.runs)} runs, not one")
         run = joined.runs[0]
-        complete(run, self._lookup, joined.companions[id(run)], Assumptions(), self._asked.max_data_bytes)
+        complete(run, self._lookup, joined.companions[id(run)], Assumptions(), self._surveys)
         return run
 
     def of(self, run: Run) -> list[Baseline]:
@@ -104,7 +105,7 @@ class Comparisons:
         if before is not None and id(before) not in self._completed:
             self._completed.add(id(before))
             companions = earlier.joined.companions.get(id(before)) or Companions()
-            complete(before, self._lookup, companions, self._asked.assume, self._asked.max_data_bytes)
+            complete(before, self._lookup, companions, self._asked.assume, self._surveys)
         return before
 
     def touched(self, run: Run) -> bool:

@@ -14,6 +14,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from epochlint.project.assumptions import Assumptions
     from epochlint.project.lookup import Lookup
+    from epochlint.project.survey import Surveys
     from epochlint.run.run import Run
 
 _SMOKE = frozenset({"smoke", "test", "debug", "tiny", "diagnostic", "quick"})
@@ -26,7 +27,7 @@ def complete(
     lookup: Lookup,
     companions: Companions,
     assumed: Assumptions,
-    max_bytes: int,
+    surveys: Surveys,
     asked: frozenset[str] = frozenset(),
     said: Assumptions | None = None,
 ) -> None:
@@ -39,7 +40,8 @@ def complete(
             run.settings[setting] = known
     place(run, companions)
     take_checkpoint(run, lookup)
-    count_into(run, lookup, max_bytes)
+    survey = surveys.of(run, asked, lookup)
+    count_into(run, survey)
     if said is not None:
         for name, setting in _ASSUMED:
             known = said.known(name)
@@ -56,7 +58,7 @@ def complete(
     run.observations.extend(disagreements(run, companions))
     if asked:
         run.observations.extend(stated(run, lookup))
-        run.observations.extend(observe(run, lookup, asked, max_bytes))
+        run.observations.extend(observe(run, lookup, survey, asked))
 
 
 def smoke_named(run: Run, path: str) -> bool:

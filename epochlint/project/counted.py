@@ -10,7 +10,7 @@ from epochlint.run.observation import Observation
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from epochlint.project.lookup import Lookup
+    from epochlint.project.survey import Survey
     from epochlint.records import Count
     from epochlint.run.run import DataSource, Run
 
@@ -32,22 +32,23 @@ class Counted:
         self.files: list[str] = []
 
 
-def count_into(run: Run, lookup: Lookup, max_bytes: int) -> None:
+def count_into(run: Run, survey: Survey) -> None:
     """Sets `rows`, `messages`, `assistant_turns` and `validation_rows` where every file of the data can be counted.
 
     What stands there already (an assumption on the command line) stays, and then only the sources' own splits and caps
     are applied to it.
     """
+    max_bytes = survey.max_bytes
     given = run.settings.get("rows")
     if given is not None and given.number is not None:
         if len(run.training) == 1:
             rows = _changed(run.training[0], int(given.number))
             if rows is not None and rows != given.value:
                 run.settings["rows"] = Known(rows, given.origin, span=given.span, key_span=given.key_span)
-        _compare(run, int(given.number), lookup, max_bytes)
-        _count_validation(run, lookup, max_bytes)
+        _compare(run, int(given.number), survey, max_bytes)
+        _count_validation(run, survey, max_bytes)
         return
-    counts = _all(run.training, lookup, max_bytes)
+    counts = _all(run.training, survey, max_bytes)
     if counts is not None:
         rows = sum(count.rows for count in counts)
         lines = sum(count.lines for count in counts)
@@ -67,12 +68,12 @@ def count_into(run: Run, lookup: Lookup, max_bytes: int) -> None:
             for count in counts
             for path in count.files
         )
-    _count_validation(run, lookup, max_bytes)
+    _count_validation(run, survey, max_bytes)
 
 
-def _compare(run: Run, assumed: int, lookup: Lookup, max_bytes: int) -> None:
+def _compare(run: Run, assumed: int, survey: Survey, max_bytes: int) -> None:
     """Whether the number of records that was said is the number of messages of the data that can be counted."""
-    counts = _all(run.training, lookup, max_bytes)
+    counts = _all(run.training, survey, max_bytes)
     if counts is None or any(count.messages is None for count in counts):
         return
     rows, messages = sum(count.rows for count in counts), sum(count.messages or 0 for count in counts)
@@ -81,8 +82,8 @@ def _compare(run: Run, assumed: int, lookup: Lookup, max_bytes: int) -> None:
         run.observations.append(Observation("data_messages_counted", run.training[0].span, values))
 
 
-def _count_validation(run: Run, lookup: Lookup, max_bytes: int) -> None:
-    counts = _all(run.validation, lookup, max_bytes)
+def _count_validation(run: Run, survey: Survey, max_bytes: int) -> None:
+    counts = _all(run.validation, survey, max_bytes)
     if counts is not None and "validation_rows" not in run.settings:
         rows = sum(count.rows for count in counts)
         run.settings["validation_rows"] = Known(
@@ -90,12 +91,12 @@ def _count_validation(run: Run, lookup: Lookup, max_bytes: int) -> None:
         )
 
 
-def _all(sources: list[DataSource], lookup: Lookup, max_bytes: int) -> list[Counted] | None:
+def _all(sources: list[DataSource], survey: Survey, max_bytes: int) -> list[Counted] | None:
     if not sources:
         return None
     counts: list[Counted] = []
     for source in sources:
-        count = _one(source, lookup, max_bytes)
+        count = _one(source, survey, max_bytes)
         if count is None:
             return None
         max_bytes = max(0, max_bytes - sum(os.path.getsize(path) for path in count.files if os.path.exists(path)))
@@ -103,7 +104,7 @@ def _all(sources: list[DataSource], lookup: Lookup, max_bytes: int) -> list[Coun
     return counts
 
 
-def _one(source: DataSource, lookup: Lookup, max_bytes: int) -> Counted | None:
+def _one(source: DataSource, survey: Survey, max_bytes: int) -> Counted | None:
     result = Counted()
     if source.rows.number is not None:
         rows = _changed(source, int(source.rows.number))
@@ -116,11 +117,11 @@ def _one(source: DataSource, lookup: Lookup, max_bytes: int) -> Counted | None:
         return None
     total = 0
     for path in source.paths:
-        files = data_files(source, path, lookup)
+        files = survey.files_of(source, path)
         if not files:
             return None
         for file in files:
-            count = _count_file(source, file, max_bytes)
+            count = _count_file(source, file, survey, max_bytes)
             if count is None:
                 return None
             result.files.append(file)
@@ -137,43 +138,15 @@ def _one(source: DataSource, lookup: Lookup, max_bytes: int) -> Counted | None:
     return result
 
 
-def _count_file(source: DataSource, path: str, max_bytes: int) -> tuple[int, Count] | None:
-    from epochlint.records import count, iterate
-
-    whole = count(path, max_bytes=max(1 << 20, max_bytes))
+def _count_file(source: DataSource, path: str, survey: Survey, max_bytes: int) -> tuple[int, Count] | None:
+    most = max(1 << 20, max_bytes)
+    whole = survey.count(source, path, most)
     if whole is None:
         return None
     if source.keep is None and source.records_of is None:
         return whole.rows, whole
-    if whole.estimated:
-        return None
-    rows = 0
-    for row in iterate(path):
-        if source.keep is None or source.keep(row.value):
-            rows += 1 if source.records_of is None else source.records_of(row.value)
-    return rows, whole
-
-
-def data_files(source: DataSource, path: str, lookup: Lookup) -> list[str]:
-    """The data files that a path in a config means: itself, a folder's, or those of a glob; all inside the project."""
-    from epochlint.records import expand, splits
-
-    base = source.base
-    found = lookup.resolve(path, base)
-    root = lookup.root(base)
-    if found is not None and os.path.isfile(found):
-        return [found]
-    if found is not None:
-        dealt = splits(found, root=root)
-        if len(dealt) > 1:  # which of them is meant, the split says
-            return dealt.get((source.split or "").partition("[")[0], [])
-        return list(expand(found, root=root))
-    if any(mark in path for mark in "*?["):
-        for start in (base, root, lookup.working):
-            files = list(expand(os.path.join(start, path), root=root))
-            if files:
-                return files
-    return []
+    records = survey.records(source, path, most) if not whole.estimated else None
+    return (records, whole) if records is not None else None
 
 
 def _changed(source: DataSource, rows: int) -> int | None:

@@ -5,7 +5,7 @@ Cheap to import: what is rarely needed (csv, gzip, hashlib, the Parquet and Arro
 
 from __future__ import annotations
 
-from epochlint.records.counting import Count, combine, count, format_of
+from epochlint.records.counting import Count, combine, count, format_of, read_through
 from epochlint.records.folders import expand, inside, splits, training_files
 from epochlint.records.problem import Problem
 from epochlint.records.repeats import (
@@ -21,7 +21,7 @@ from epochlint.records.repeats import (
 )
 from epochlint.records.rows import Row, iterate
 from epochlint.records.shapes import assistant_turns, messages_of, shape_of, tally
-from epochlint.records.tokens import record_tokens, text_length, token_estimate
+from epochlint.records.tokens import Lengths, record_tokens, text_length, token_estimate
 
 __all__ = [
     "Count",
@@ -29,6 +29,7 @@ __all__ = [
     "Duplicates",
     "Leak",
     "Leaks",
+    "Lengths",
     "Problem",
     "Row",
     "assistant_turns",
@@ -43,6 +44,7 @@ __all__ = [
     "leaks",
     "messages_of",
     "prompt_and_answer",
+    "read_through",
     "record_tokens",
     "same_prompt_different_answer",
     "shape_of",

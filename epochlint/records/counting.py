@@ -5,17 +5,21 @@ from __future__ import annotations
 import os
 import re
 from io import BytesIO
+from itertools import islice
 
 from epochlint.records import json_stream
-from epochlint.records.opening import BLOCK, PACKED_ENDINGS, DataFile, Unreadable
+from epochlint.records.opening import BLOCK, PACKED_ENDINGS, DataFile, Part, Unreadable
+from epochlint.records.parts import PARTS_FROM, in_parts, processes
 from epochlint.records.problem import Problem
 from epochlint.records.shapes import tally
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterable, Iterator
+    from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+    from typing import Any
 
     from epochlint.records.json_stream import Item
+    from epochlint.records.looks import Look
 
 MAX_BYTES = 256 * 1024 * 1024
 MOST_ROWS = 5_000_000
@@ -135,14 +139,30 @@ def count(
     if key not in _cache:
         if len(_cache) >= _CACHED:
             _cache.clear()
-        try:
-            _cache[key] = _count_file(path, max_bytes, detail, turns, field)
-        except (Unreadable, OSError, MemoryError):
-            _cache[key] = None
+        _cache[key] = read_through(path, max_bytes=max_bytes, detail=detail, turns=turns, field=field)
     found = _cache[key]
     if found is not None and found.path != path:
         found = _renamed(found, path)
     return found
+
+
+def read_through(
+    path: str,
+    looks: Sequence[Look] = (),
+    *,
+    max_bytes: int = MAX_BYTES,
+    detail: bool = False,
+    turns: bool = True,
+    field: str | None = None,
+) -> Count | None:
+    """Counts one file anew, as `count` does, and shows each of its records to the looks on the way.
+
+    Where the answer is None or estimated, the looks have seen some of the records, or none. Raises nothing.
+    """
+    try:
+        return _count_file(path, looks, max_bytes, detail, turns, field)
+    except (Unreadable, OSError, MemoryError):
+        return None
 
 
 def combine(path: str, counts: Iterable[Count | None], format: str = "folder") -> Count | None:  # noqa: A002
@@ -239,17 +259,19 @@ def _count_files(path: str, max_bytes: int, detail: bool, turns: bool) -> Count 
     return combine(path, parts)
 
 
-def _count_file(path: str, max_bytes: int, detail: bool, turns: bool, field: str | None) -> Count | None:
+def _count_file(
+    path: str, looks: Sequence[Look], max_bytes: int, detail: bool, turns: bool, field: str | None
+) -> Count | None:
     with DataFile(path) as file:
         kind = format_of(path) or sniff(file)
         if kind in ("parquet", "arrow"):
             return None if file.packed else _count_binary(path, file, kind)
         if kind == "json":
-            return _count_json(path, file, max_bytes, detail, turns, field)
+            return _count_json(path, file, looks, max_bytes, detail, turns, field)
         if kind in ("csv", "tsv"):
-            return _count_csv(path, file, kind, max_bytes, detail)
+            return _count_csv(path, file, looks, kind, max_bytes, detail)
         if kind == "text":
-            return _count_text(path, file, max_bytes, detail)
+            return _count_text(path, file, looks, max_bytes, detail)
     return None
 
 
@@ -265,13 +287,19 @@ def _count_binary(path: str, file: DataFile, kind: str) -> Count:
     return Count(path, kind, rows, shape, messages)
 
 
-def _count_csv(path: str, file: DataFile, kind: str, max_bytes: int, detail: bool) -> Count:
+def _count_csv(path: str, file: DataFile, looks: Sequence[Look], kind: str, max_bytes: int, detail: bool) -> Count:
     from epochlint.records.tables import TextLines, csv_rows
 
     lines = TextLines(file, max_bytes)
     rows = csv_rows(lines, "\t" if kind == "tsv" else ",")
     _, header = next(rows)
-    number = sum(1 for _ in rows)
+    number = 0
+    for line, row in rows:
+        number += 1
+        if looks:
+            record = dict(zip(header, row, strict=False))
+            for look in looks:
+                look.see(line, record)
     found = Count(path, kind, number, tally(dict.fromkeys(header, ""))[0])
     if lines.cut:
         _scale(found, file, lines.read - lines.left)
@@ -280,11 +308,18 @@ def _count_csv(path: str, file: DataFile, kind: str, max_bytes: int, detail: boo
     return found
 
 
-def _count_text(path: str, file: DataFile, max_bytes: int, detail: bool) -> Count:
-    from epochlint.records.tables import TextLines, text_rows
+def _count_text(path: str, file: DataFile, looks: Sequence[Look], max_bytes: int, detail: bool) -> Count:
+    from epochlint.records.tables import TextLines, text_items, text_rows
 
     lines = TextLines(file, max_bytes)
-    found = Count(path, "text", text_rows(lines), "text")
+    found = Count(path, "text", 0, "text")
+    if looks:
+        for line, _, record, _, _ in text_items(lines):
+            found.rows += 1
+            for look in looks:
+                look.see(line, record)
+    else:
+        found.rows = text_rows(lines)
     if lines.cut:
         _scale(found, file, lines.read - lines.left)
     elif detail:
@@ -293,14 +328,15 @@ def _count_text(path: str, file: DataFile, max_bytes: int, detail: bool) -> Coun
 
 
 def _count_json(
-    path: str, file: DataFile, max_bytes: int, detail: bool, turns: bool, field: str | None
+    path: str, file: DataFile, looks: Sequence[Look], max_bytes: int, detail: bool, turns: bool, field: str | None
 ) -> Count | None:
     text = json_stream.JsonText(file, max_bytes if turns or detail or field is not None else min(max_bytes, _SAMPLE))
     if field is not None or json_stream.is_array(text):
         if text.cut and text.read < max_bytes:  # only the sample was read
             with DataFile(path) as again:
-                return _count_json(path, again, max_bytes, detail, True, field)
-        sums = _Sums(json_stream.items(text, field))
+                return _count_json(path, again, looks, max_bytes, detail, True, field)
+        sums = _Sums()
+        sums.take(json_stream.items(text, field), looks)
         found = sums.count(path, "json")
         if text.cut or sums.stopped:
             _scale(found, file, text.read - text.left())
@@ -309,7 +345,11 @@ def _count_json(
         return found
     if turns and not file.packed and file.size > max_bytes:
         return _count_windows(path, file, max_bytes)
-    sums = _Sums(json_stream.lines(text))
+    starts = _parts(file, looks) if turns else []
+    if starts:
+        return _count_parts(path, file, starts, looks)
+    sums = _Sums()
+    sums.take(json_stream.lines(text), looks)
     found = sums.count(path, "jsonl")
     if sums.document_lines * 2 > sums.rows:
         return None  # the lines of one broken document, not records
@@ -322,7 +362,7 @@ def _count_json(
         return found
     with DataFile(path) as again:
         if sums.problems or sums.shared_lines:  # a line is not simply a record here
-            return _count_json(path, again, max_bytes, detail, True, field)
+            return _count_json(path, again, looks, max_bytes, detail, True, field)
         return _count_plain_lines(Count(path, "jsonl", 0, found.shape), again, max_bytes)
 
 
@@ -384,7 +424,8 @@ def _count_windows(path: str, file: DataFile, max_bytes: int) -> Count | None:
             covered += len(data)
             yield from json_stream.lines(json_stream.JsonText(BytesIO(data)))
 
-    sums = _Sums(rows())
+    sums = _Sums()
+    sums.take(rows())
     if not sums.rows or sums.document_lines * 2 > sums.rows:
         return None
     found = sums.count(path, "jsonl")
@@ -448,27 +489,98 @@ def _duplicates(path: str) -> int | None:
     return found.later_copies if found is not None and found.complete else None
 
 
+_SENT_AFTER = 10_000
+"""Rows after which the process of a part hands over what it has seen."""
+
+
+def _parts(file: DataFile, looks: Sequence[Look]) -> list[int]:
+    """Where the parts of a JSON Lines file begin that several processes read; empty where one should read it."""
+    if file.packed or file.size < PARTS_FROM or not all(look.apart for look in looks):
+        return []
+    number = min(processes(), file.size // (PARTS_FROM // 4))
+    starts = [0]
+    for index in range(1, number):
+        place = file.size * index // number
+        data = file.read_at(place, min(BLOCK, file.size - place))
+        begin = data.find(b"\n{")
+        if begin < 0:
+            return []  # long lines, or no records that begin with a brace
+        starts.append(place + begin + 1)
+    file.seek(0)
+    return starts if number > 1 else []
+
+
+def _count_parts(path: str, file: DataFile, starts: list[int], looks: Sequence[Look]) -> Count | None:
+    sums = _Sums()
+    covered = 0
+    ends = [*starts[1:], file.size]
+
+    def read(index: int, send: Callable[[object], None]) -> None:
+        with DataFile(path) as own:
+            before = Part(own, 0, starts[index])
+            line = 1
+            while data := before.read(_CHUNK):
+                line += data.count(b"\n")
+            text = json_stream.JsonText(Part(own, starts[index], ends[index]))
+            text.line = line
+            rows = json_stream.lines(text)
+            for look in looks:
+                look.part()
+            seen = sent = 0
+            while True:
+                part = _Sums(seen)
+                part.take(islice(rows, _SENT_AFTER), looks)
+                seen += part.rows
+                used = text.read - text.left() if part.stopped else text.read
+                send((used - sent, part.state(), [look.state() for look in looks]))
+                sent = used
+                if part.stopped or not part.rows:
+                    return
+
+    def take(sent: Any) -> None:
+        nonlocal covered
+        size, state, states = sent
+        covered += size
+        sums.join(state)
+        for look, one in zip(looks, states, strict=True):
+            look.join(one)
+
+    if not in_parts(len(starts), read, take):
+        raise Unreadable("a part could not be read")
+    if sums.document_lines * 2 > sums.rows:
+        return None
+    found = sums.count(path, "jsonl")
+    return _extrapolate(found, file.size / max(1, covered)) if sums.stopped else found
+
+
 class _Sums:
     """What the items of a file add up to.
 
     document_lines: broken lines that do not look like records. shared_lines: some line holds several values, or
-    some value several lines. stopped: there are more rows than MOST_ROWS.
+    some value several lines. stopped: there are more rows than MOST_ROWS (with those `before`).
     """
 
-    __slots__ = ("_counted", "_messages", "_multi", "_shapes", "_turns", "document_lines", "problems", "rows",
-                 "shared_lines", "stopped")  # fmt: skip
+    __slots__ = ("_before", "_counted", "_messages", "_multi", "_shapes", "_turns", "document_lines", "problems",
+                 "rows", "shared_lines", "stopped")  # fmt: skip
 
-    def __init__(self, items: Generator[Item]) -> None:
-        rows = messages = turns = multi = counted = last = 0
-        shapes: dict[str, int] = {}
+    def __init__(self, before: int = 0) -> None:
+        self._before = before
+        self.rows = self._messages = self._turns = self._multi = self._counted = 0
+        self._shapes: dict[str, int] = {}
         self.problems: list[Problem] = []
         self.document_lines = 0
         self.shared_lines = False
         self.stopped = False
+
+    def take(self, items: Iterable[Item], looks: Sequence[Look] = ()) -> None:
+        """Adds items up, and shows them to the looks."""
+        rows = messages = turns = multi = counted = last = 0
+        most = MOST_ROWS - self._before
+        shapes = self._shapes
+        sees = [look.see for look in looks]
         for line, _, value, _, problem in items:
-            if rows >= MOST_ROWS:
+            if rows >= most:
                 self.stopped = True
-                items.close()
                 break
             rows += 1
             if line == last:
@@ -480,7 +592,11 @@ class _Sums:
                 if value is json_stream.BROKEN_PART:
                     self.document_lines += 1
                 if value is json_stream.BROKEN or value is json_stream.BROKEN_PART:
+                    for see in sees:
+                        see(line, None)
                     continue
+            for see in sees:
+                see(line, value)
             shape, number, answers = tally(value)
             shapes[shape] = shapes.get(shape, 0) + 1
             if number is not None and answers is not None:
@@ -489,13 +605,37 @@ class _Sums:
                 turns += answers
                 if answers > 1:
                     multi += 1
-        self.rows = rows
-        self._messages, self._turns, self._multi, self._counted = messages, turns, multi, counted
-        self._shapes = shapes
+        self.rows += rows
+        self._messages += messages
+        self._turns += turns
+        self._multi += multi
+        self._counted += counted
+
+    def state(self) -> tuple[Any, ...]:
+        """The sums as plain values."""
+        numbers = (self.rows, self._messages, self._turns, self._multi, self._counted, self.document_lines)
+        problems = [(problem.line, problem.column, problem.reason) for problem in self.problems]
+        return numbers, self._shapes, problems, self.shared_lines, self.stopped
+
+    def join(self, state: tuple[Any, ...]) -> None:
+        """Adds those of another part of the file."""
+        numbers, shapes, problems, shared, stopped = state
+        self.rows += numbers[0]
+        self._messages += numbers[1]
+        self._turns += numbers[2]
+        self._multi += numbers[3]
+        self._counted += numbers[4]
+        self.document_lines += numbers[5]
+        for shape, rows in shapes.items():
+            self._shapes[shape] = self._shapes.get(shape, 0) + rows
+        self.problems += [Problem(*problem) for problem in problems]
+        self.problems = sorted(self.problems, key=lambda problem: problem.line)[:MOST_PROBLEMS]
+        self.shared_lines = self.shared_lines or shared
+        self.stopped = self.stopped or stopped
 
     def count(self, path: str, format: str) -> Count:  # noqa: A002
         """The count; without messages where most rows have none."""
-        shape = max(self._shapes, key=lambda name: self._shapes[name]) if self._shapes else "unknown"
+        shape = max(self._shapes, key=lambda name: (self._shapes[name], name)) if self._shapes else "unknown"
         known = self._counted * 2 > self.rows and not (shape == "alpaca" and not self._multi)
         return Count(
             path,

@@ -120,6 +120,24 @@ class DataFile:
         self.close()
 
 
+class Part:
+    """What is read of an open file from one place to another."""
+
+    __slots__ = ("_file", "_left")
+
+    def __init__(self, file: DataFile, start: int, end: int) -> None:
+        """Raises Unreadable."""
+        file.seek(start)
+        self._file = file
+        self._left = end - start
+
+    def read(self, size: int, /) -> bytes:
+        """The next bytes, at most `size`; empty at the end of the part. Raises Unreadable."""
+        data = self._file.read(min(size, self._left))
+        self._left -= len(data)
+        return data
+
+
 def is_regular(path: str) -> bool:
     """Whether there is a regular file (or a link to one): not a folder, a pipe or a device, which could block."""
     try:

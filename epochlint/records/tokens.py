@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from epochlint.records.counting import MAX_BYTES
-from epochlint.records.rows import Rows
+from epochlint.records.counting import MAX_BYTES, read_through
+from epochlint.records.looks import Look
 from epochlint.records.shapes import messages_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 CHARACTERS_PER_TOKEN = (1.4, 6.0)
 """The band for ASCII text. Measured with cl100k_base (tiktoken 0.14.0) on 493 texts of published training files:
@@ -17,52 +21,98 @@ vocabularies take more at once."""
 MESSAGE_OVERHEAD = (0, 12)
 """Tokens that a chat template adds to each message."""
 
+MOST_LENGTHS = 20_000
+
 _DEEPEST = 200
 
 
-def token_estimate(path: str, *, max_bytes: int | None = MAX_BYTES) -> tuple[int, int] | None:
+class Lengths(Look):
+    """How many tokens the records have: fewest and most of all, the most of the longest, and how many records have at
+    least how many (`lows`, exact up to MOST_LENGTHS different lengths, then rounded down to two digits)."""
+
+    __slots__ = ("high", "longest", "low", "lows", "rows")
+
+    def __init__(self) -> None:
+        self.rows = self.low = self.high = self.longest = 0
+        self.lows: dict[int, int] = {}
+
+    def see(self, line: int, value: object) -> None:
+        low, high = record_tokens(value)
+        self.rows += 1
+        self.low += low
+        self.high += high
+        if high > self.longest:
+            self.longest = high
+        self._length(low, 1)
+
+    def _length(self, low: int, rows: int) -> None:
+        if low not in self.lows and len(self.lows) >= MOST_LENGTHS:
+            low -= low % 10 ** max(0, len(str(low)) - 2)
+        self.lows[low] = self.lows.get(low, 0) + rows
+
+    def over(self, limit: float) -> int:
+        """Records that certainly have more tokens than a limit."""
+        return sum(rows for low, rows in self.lows.items() if low > limit)
+
+    def state(self) -> object:
+        state = self.rows, self.low, self.high, self.longest, self.lows
+        Lengths.__init__(self)
+        return state
+
+    def join(self, state: object) -> None:
+        rows, low, high, longest, lows = state  # type: ignore[misc] # as above
+        self.rows += rows  # type: ignore[has-type] # likewise
+        self.low += low  # type: ignore[has-type] # likewise
+        self.high += high  # type: ignore[has-type] # likewise
+        self.longest = max(self.longest, longest)  # type: ignore[has-type] # likewise
+        for length, number in lows.items():  # type: ignore[has-type] # likewise
+            self._length(length, number)
+
+
+def token_estimate(path: str, *, max_bytes: int = MAX_BYTES) -> tuple[int, int] | None:
     """Fewest and most tokens of all records of a file, with what a chat template adds; None where there are no records
     or the file could not be read to its end."""
-    low = high = number = 0
-    rows = Rows(path, max_bytes)
-    for row in rows:
-        number += 1
-        fewest, most = record_tokens(row.value)
-        low += fewest
-        high += most
-    return (low, high) if number and rows.complete else None
+    lengths = Lengths()
+    count = read_through(path, (lengths,), max_bytes=max_bytes)
+    return (lengths.low, lengths.high) if lengths.rows and count is not None and not count.estimated else None
 
 
 def record_tokens(value: object) -> tuple[int, int]:
     """Fewest and most tokens of one record's texts, with what a chat template adds. Keys and names are not counted."""
-    ascii_characters, others = _characters(value, 0)
-    low = ascii_characters / CHARACTERS_PER_TOKEN[1] + others / OTHER_CHARACTERS_PER_TOKEN[1]
-    high = ascii_characters / CHARACTERS_PER_TOKEN[0] + others / OTHER_CHARACTERS_PER_TOKEN[0]
+    if type(value) is dict and type(value.get("input_ids")) is list:
+        return len(value["input_ids"]), len(value["input_ids"])
+    characters, others = _characters(value, 0)
+    low = (characters - others) / CHARACTERS_PER_TOKEN[1] + others / OTHER_CHARACTERS_PER_TOKEN[1]
+    high = (characters - others) / CHARACTERS_PER_TOKEN[0] + others / OTHER_CHARACTERS_PER_TOKEN[0]
     messages = len(messages_of(value) or ())
     return int(low) + messages * MESSAGE_OVERHEAD[0], int(high) + 1 + (messages + 1) * MESSAGE_OVERHEAD[1]
 
 
 def text_length(value: object) -> int:
     """Characters of all texts in a record (not of its keys, roles and weights)."""
-    return sum(_characters(value, 0))
+    return _characters(value, 0)[0]
 
 
 _NO_TEXT = frozenset(("role", "from", "id", "type", "weight", "label", "source", "schemaVersion"))
 
 
 def _characters(value: object, depth: int) -> tuple[int, int]:
-    if type(value) is str:
-        others = 0 if value.isascii() else len(value) - len(value.encode("ascii", "ignore"))
-        return len(value) - others, others
-    parts: object = ()
+    """Characters, and how many of them are not ASCII."""
+    characters = others = 0
+    parts: Iterable[object]
     if type(value) is dict:
         parts = [part for key, part in value.items() if key not in _NO_TEXT]
     elif type(value) is list:
         parts = value
-    ascii_characters = others = 0
-    if depth < _DEEPEST:
-        for part in parts:  # type: ignore[attr-defined]
-            plain, other = _characters(part, depth + 1)
-            ascii_characters += plain
+    else:
+        parts = (value,)
+    for part in parts:
+        if type(part) is str:
+            characters += len(part)
+            if not part.isascii():
+                others += len(part) - len(part.encode("ascii", "ignore"))
+        elif (type(part) is dict or type(part) is list) and depth < _DEEPEST:
+            more, other = _characters(part, depth + 1)
+            characters += more
             others += other
-    return ascii_characters, others
+    return characters, others

@@ -57,8 +57,9 @@
 | resume_differs | key, theirs, ours | a checkpoint beside a run |
 | data_messages_counted | declared, messages, records, what (who declared it) | a comment, an assumption |
 | data_expanded | rows, records | data of which one row becomes several records |
-| data_repeated | records, unique | training data |
-| data_leak | shared, validation | training and validation data |
+| data_repeated | records, unique, lines (of the first few) | training data |
+| data_disagreeing | prompts, records, lines | training data: the same prompt with different answers |
+| data_leak | shared, validation, lines (of the first few) | training and validation data |
 | data_invalid | line, reason, consumer | training data |
 | data_too_long | count, records, limit, outcome ("dropped", "cut") | training data |
 | data_capped | cap, rows | training data |

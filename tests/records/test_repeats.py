@@ -95,18 +95,39 @@ def test_broken_lines_are_no_duplicates(tmp_path: Path) -> None:
 
 
 def test_memory_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(repeats, "MOST_ROWS", 10)
-    path = put(tmp_path, "a.jsonl", *({"text": str(number)} for number in range(100)))
+    monkeypatch.setattr(repeats, "MOST_HELD", 10)
+    path = put(tmp_path, "a.jsonl", *({"text": str(number // 2)} for number in range(100)))
     found = duplicates(path)
     assert found is not None
     assert (found.complete, found.later_copies) == (False, 0)
     assert count(path, detail=True).digest_duplicates is None  # type: ignore[union-attr]
     leaked = leaks([path], [path])
     assert leaked is not None
-    assert (leaked.leaked, leaked.complete) == (10, False)
-    answers = same_prompt_different_answer(put(tmp_path, "b.jsonl", *(chat(str(i), "a") for i in range(100))))
+    assert (leaked.leaked, leaked.complete) == (0, False)
+    answers = same_prompt_different_answer(put(tmp_path, "b.jsonl", *(chat("q", str(i)) for i in range(100))))
     assert answers is not None
     assert not answers.complete
+
+
+def test_many_numbers_are_a_table_of_bits(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(repeats, "_FEW", 1000)
+    numbers = repeats.Numbers()
+    assert not numbers
+    assert sum(numbers.add(hash(str(number))) for number in range(50_000)) < 50
+    assert numbers
+    assert all(hash(str(number)) in numbers for number in range(50_000))
+    assert sum(hash(f"other {number}") in numbers for number in range(50_000)) < 500
+    assert sum(numbers.add(number) for number in range(1000)) < 50, "small numbers are spread, too"
+
+
+def test_duplicates_among_many_records(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(repeats, "_FEW", 100)
+    monkeypatch.setattr(repeats, "_SORTED", 50)
+    rows = [chat(str(number), "a") for number in range(1000)] + [chat(str(number), "a") for number in range(300)]
+    found = duplicates(put(tmp_path, "a.jsonl", *rows))
+    assert found is not None
+    assert (found.rows, found.later_copies, found.complete) == (1300, 300, True)
+    assert found.groups == tuple((number, number + 1000) for number in range(1, 6))
 
 
 def test_leaks(tmp_path: Path) -> None:
@@ -146,7 +167,9 @@ def test_same_prompt_different_answer(tmp_path: Path) -> None:
     found = same_prompt_different_answer(path)
     assert found is not None
     assert (found.prompts, found.rows, found.groups, found.complete) == (1, 2, ((1, 3),), True)
-    assert same_prompt_different_answer(put(tmp_path, "b.jsonl", {"text": "x"})) is None
+    none = same_prompt_different_answer(put(tmp_path, "b.jsonl", {"text": "x"}))
+    assert none is not None
+    assert (none.prompts, none.complete) == (0, True)
 
 
 @pytest.mark.parametrize(

@@ -84,6 +84,13 @@ class Keep:
     def __init__(self, attributes: Attributes) -> None:
         self.attributes = attributes
 
+    @property
+    def key(self) -> str:
+        """All that the verdicts hang on."""
+        attributes = self.attributes
+        parts = (attributes.formatting, attributes.ranking, attributes.columns, attributes.tags)
+        return repr(parts)
+
     def __call__(self, row: object) -> bool:
         return self.reason(row) is None
 

@@ -1,0 +1,246 @@
+"""What the data files of a run hold: each file is read once, for the counts and for everything that rules ask of it."""
+
+from __future__ import annotations
+
+import os
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from epochlint.project.lookup import Lookup
+    from epochlint.project.readings import Readings, Want
+    from epochlint.records import Count, Disagreements, Duplicates, Leaks, Lengths
+    from epochlint.records.repeats import Shared
+    from epochlint.run.run import DataSource, Run
+
+
+class Surveys:
+    """The data of one check: what one run had read, the others need not read again.
+
+    `max_bytes`: bytes of a run's data that are read at most; more is estimated. `cache`: whether counts of long files
+    are kept in the user's cache folder. `online`: whether sizes of public data sets may be asked for.
+    """
+
+    __slots__ = ("_readings", "cache", "lookup", "max_bytes", "online")
+
+    def __init__(self, lookup: Lookup, max_bytes: int, cache: bool = False, online: bool = False) -> None:
+        self.lookup = lookup
+        self.max_bytes = max_bytes
+        self.cache = cache
+        self.online = online
+        self._readings: Readings | None = None
+
+    @property
+    def readings(self) -> Readings:
+        """Made where there is something to read: a hook's run on one YAML mostly has nothing."""
+        if self._readings is None:
+            from epochlint.project.readings import Readings
+
+            self._readings = Readings(self.lookup, self.max_bytes, self.cache)
+        return self._readings
+
+    def of(self, run: Run, asked: frozenset[str], lookup: Lookup | None = None) -> Survey:
+        """The data of a run. `asked`: the observations that the rules at hand want. `lookup`: where its files are
+        looked for, if that is another revision."""
+        return Survey(run, lookup if lookup is not None else self.lookup, self, asked)
+
+
+class Survey:
+    """The data of one run."""
+
+    __slots__ = ("_asked", "_files", "_first", "_leaks", "_lookup", "_run", "_shared", "_surveys")
+
+    def __init__(self, run: Run, lookup: Lookup, surveys: Surveys, asked: frozenset[str]) -> None:
+        self._run = run
+        self._lookup = lookup
+        self._surveys = surveys
+        self._asked = asked
+        self._files: dict[int, dict[str, list[str]]] = {}
+        self._first = True
+        self._shared: Shared | None = None
+        self._leaks: Leaks | None = None
+
+    @property
+    def max_bytes(self) -> int:
+        return self._surveys.max_bytes
+
+    @property
+    def online(self) -> bool:
+        return self._surveys.online
+
+    def files_of(self, source: DataSource, path: str) -> list[str]:
+        """The data files that a path of a source means."""
+        known = self._files.setdefault(id(source), {})
+        if path not in known:
+            known[path] = _data_files(source, path, self._lookup)
+        return known[path]
+
+    def files(self, sources: list[DataSource]) -> list[str]:
+        """All files of some sources."""
+        return [file for source in sources for path in source.paths for file in self.files_of(source, path)]
+
+    def whole(self) -> bool:
+        """Whether all data of the run may be read to its end."""
+        run = self._run
+        return sum(map(_size, self.files([*run.training, *run.validation]))) <= self.max_bytes
+
+    # What a file holds ------------------------------------------------------------------------------------------------
+
+    def count(self, source: DataSource, file: str, most: int) -> Count | None:
+        """The count of a file, of which at most `most` bytes are read."""
+        from epochlint.project import readings
+
+        return readings.count(file, self._of(source, file, most).get("count"))
+
+    def records(self, source: DataSource, file: str, most: int) -> int | None:
+        """The records that the trainer makes of the rows of a file; None where that cannot be told."""
+        from epochlint.project import readings
+
+        want = readings.records_want(source)
+        if want is None:
+            count = self.count(source, file, most)
+            return count.rows if count is not None else None
+        found = self._of(source, file, most).get(want.name)
+        return found if type(found) is int else None
+
+    def judged(self, source: DataSource, file: str) -> list[tuple[int, str, str]]:
+        """The first records in which the trainer or provider finds fault: line, name of the observation, reason."""
+        from epochlint.project import readings
+
+        want = readings.judged_want(source)
+        return readings.judged(self._of(source, file, self.max_bytes).get(want.name)) if want is not None else []
+
+    def lengths(self, sources: list[DataSource]) -> Lengths | None:
+        """The tokens of all files together; None where they are not all known."""
+        from epochlint.project import readings
+
+        total: Lengths | None = None
+        for source in sources:
+            for path in source.paths:
+                for file in self.files_of(source, path):
+                    found = readings.lengths(self._of(source, file, self.max_bytes).get("lengths"))
+                    if found is None:
+                        return None
+                    if total is None:
+                        total = found
+                    else:
+                        total.join(found.state())
+        return total
+
+    def repeats(self, source: DataSource, file: str) -> tuple[Duplicates, Disagreements] | None:
+        """What stands twice in a file."""
+        from epochlint.project import readings
+
+        return readings.repeats(self._of(source, file, self.max_bytes).get("repeats"))
+
+    def _of(self, source: DataSource, file: str, most: int) -> dict[str, Any]:
+        self._prepare()
+        readings = self._surveys.readings
+        training = any(source is one for one in self._run.training)
+        wants = self._wants(source) if training and self._asked and self.whole() else self._least(source)
+        return readings.of(file, most, wants)
+
+    def _least(self, source: DataSource) -> list[Want]:
+        from epochlint.project import readings
+
+        want = readings.records_want(source)
+        return [want] if want is not None and self.whole() else []
+
+    def _wants(self, source: DataSource) -> list[Want]:
+        from epochlint.project import readings
+
+        asked, found = self._asked, self._least(source)
+        judged = readings.judged_want(source)
+        if judged is not None and not asked.isdisjoint(("data_invalid", "data_without_target")):
+            found.append(judged)
+        if not asked.isdisjoint(("data_too_long", "length_truncates", "packed_tokens")):
+            found.append(readings.lengths_want())
+        if "data_repeated" in asked and len(self.files(self._run.training)) == 1:
+            found.append(readings.repeats_want())
+        return found
+
+    # Training and validation data together ----------------------------------------------------------------------------
+
+    def leaks(self) -> Leaks | None:
+        """Validation records that are training records; None where that cannot be told."""
+        self._prepare()
+        return self._leaks
+
+    def _prepare(self) -> None:
+        """Looks for leaks before anything else is read of the training files, so that they are read once."""
+        run = self._run
+        if not self._first:
+            return
+        self._first = False
+        if "data_leak" not in self._asked or not run.validation or not self.whole():
+            return
+        training, validation = self.files(run.training), self.files(run.validation)
+        same = set(map(os.path.realpath, training)) == set(map(os.path.realpath, validation))
+        if not training or not validation or same:
+            return  # one file for both is split by the program
+        from epochlint.project import readings
+        from epochlint.records import kept
+
+        states = [(path, kept.state_of(path)) for path in (*training, *validation)]
+        name = f"leaks {states}"
+        known = self._surveys.readings.known(training[0])
+        if name not in known:
+            found = self._find_leaks(training, validation)
+            if found is not None:
+                self._surveys.readings.add(training[0], name, readings.plain_leaks(found))
+            self._leaks = found
+        else:
+            self._leaks = readings.leaks(known[name])
+
+    def _find_leaks(self, training: list[str], validation: list[str]) -> Leaks | None:
+        from epochlint.records.repeats import Repeats, Shared, settle_leaks
+
+        run, most, readings = self._run, self.max_bytes, self._surveys.readings
+        numbers = Repeats()
+        whole = True
+        for source in run.validation:
+            for path in source.paths:
+                for file in self.files_of(source, path):
+                    whole &= readings.of(file, most, self._least(source), (numbers,)).get("count") is not None
+        if not numbers.rows or not whole:
+            return None
+        shared = Shared(numbers.seen)
+        place = 0
+        for source in run.training:
+            for path in source.paths:
+                for file in self.files_of(source, path):
+                    shared.file = place
+                    place += 1
+                    whole &= readings.of(file, most, self._wants(source), (shared,)).get("count") is not None
+        return settle_leaks(shared, training, validation, numbers.rows, most) if whole else None
+
+
+def _size(path: str) -> int:
+    try:
+        return os.path.getsize(path)
+    except OSError:
+        return 0
+
+
+def _data_files(source: DataSource, path: str, lookup: Lookup) -> list[str]:
+    """The data files that a path in a config means: itself, a folder's, or those of a glob; all inside the project."""
+    base = source.base
+    found = lookup.resolve(path, base)
+    if found is not None and os.path.isfile(found):
+        return [found]
+    if found is None and not any(mark in path for mark in "*?["):
+        return []
+    from epochlint.records import expand, splits
+
+    root = lookup.root(base)
+    if found is not None:
+        dealt = splits(found, root=root)
+        if len(dealt) > 1:  # which of them is meant, the split says
+            return dealt.get((source.split or "").partition("[")[0], [])
+        return list(expand(found, root=root))
+    for start in (base, root, lookup.working):
+        files = list(expand(os.path.join(start, path), root=root))
+        if files:
+            return files
+    return []

@@ -1,0 +1,74 @@
+"""What looks at each record while a file is read once for everything that is asked about it."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+class Look:
+    """Sees every record of a file in order, or, where `apart` allows it, those of its parts in several processes.
+
+    There, `part` is called on a copy of the look, which sees the part; what it hands over with `state` (plain values;
+    it begins anew then) arrives at `join` of the first, in any order.
+    """
+
+    __slots__ = ()
+    apart = True
+
+    def part(self) -> None:
+        """Only a part of the file will be seen."""
+
+    def see(self, line: int, value: object) -> None:
+        """A record with its line; None for a line that is no JSON."""
+        raise NotImplementedError
+
+    def state(self) -> object:
+        """What was seen since the last time."""
+        raise NotImplementedError
+
+    def join(self, state: object) -> None:
+        """Adds what another has seen."""
+        raise NotImplementedError
+
+
+class Records(Look):
+    """How many records a trainer makes of the rows: of those that it keeps, one or several of each."""
+
+    __slots__ = ("_keep", "_records_of", "records")
+
+    def __init__(self, keep: Callable[[object], bool] | None, records_of: Callable[[object], int] | None) -> None:
+        self._keep = keep
+        self._records_of = records_of
+        self.records = 0
+
+    def see(self, line: int, value: object) -> None:
+        if self._keep is None or self._keep(value):
+            self.records += 1 if self._records_of is None else self._records_of(value)
+
+    def state(self) -> object:
+        records, self.records = self.records, 0
+        return records
+
+    def join(self, state: object) -> None:
+        assert isinstance(state, int)
+        self.records += state
+
+
+class Judged(Look):
+    """The first few records in which somebody finds fault: line, and the two texts of his verdict."""
+
+    __slots__ = ("_check", "_most", "found")
+    apart = False  # a verdict may hang on the lines before
+
+    def __init__(self, check: Callable[[object], tuple[str, str] | None], most: int) -> None:
+        self._check = check
+        self._most = most
+        self.found: list[tuple[int, str, str]] = []
+
+    def see(self, line: int, value: object) -> None:
+        if len(self.found) < self._most:
+            judged = self._check(value)
+            if judged is not None:
+                self.found.append((line, *judged))

@@ -1,0 +1,112 @@
+"""One file read by several processes gives the same as by one."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from epochlint.records import count, counting, duplicates, leaks, parts
+from epochlint.records.counting import read_through
+from epochlint.records.looks import Judged, Records
+from epochlint.records.repeats import Repeats
+from epochlint.records.tokens import Lengths
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="forks on Linux only")
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> str:
+    source = random.Random(3)
+    lines = []
+    for number in range(6000):
+        turns = [
+            {"role": "user", "content": f"q{number % 5000}"},
+            {"role": "assistant", "content": "é" * (number % 70)},
+        ]
+        lines.append(json.dumps({"messages": turns * source.randrange(1, 3)}, ensure_ascii=number % 2 == 0))
+        if number % 97 == 0:
+            lines.append(source.choice(["", "  ", "{broken}", "7", '{"a": 1}{"a": 2}']))
+    name = tmp_path / "data.jsonl"
+    name.write_text("\n".join(lines), encoding="utf-8")
+    return str(name)
+
+
+def everything(path: str) -> tuple[object, ...]:
+    """What one reading tells."""
+    repeats, lengths, records = Repeats(), Lengths(), Records(bool, None)
+    found = read_through(path, (repeats, lengths, records))
+    assert found is not None
+    twice, same = duplicates(path), leaks([path], [path])
+    assert twice is not None
+    assert same is not None
+    told = tuple(getattr(found, name) for name in found.__slots__)
+    return (
+        told, repeats.rows, lengths.low, lengths.high, lengths.longest, sorted(lengths.lows.items()), records.records,
+        twice.later_copies, twice.groups, same.leaked, [repr(leak) for leak in same.first],
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("number", [2, 3, 8])
+def test_parts_give_what_the_whole_gives(path: str, monkeypatch: pytest.MonkeyPatch, number: int) -> None:
+    monkeypatch.setattr(counting, "processes", lambda: 1)
+    whole = everything(path)
+    forked = []
+    monkeypatch.setattr(counting, "processes", lambda: number)
+    monkeypatch.setattr(counting, "PARTS_FROM", 10_000)
+    monkeypatch.setattr(counting, "BLOCK", 4096)
+    monkeypatch.setattr(counting, "_SENT_AFTER", 100)
+    monkeypatch.setattr(counting, "in_parts", lambda *words: (forked.append(words[0]), parts.in_parts(*words))[1])
+    assert everything(path) == whole
+    assert forked
+    assert set(forked) == {number}
+
+
+def test_what_hangs_on_the_lines_before_is_read_in_order(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(counting, "PARTS_FROM", 10_000)
+    monkeypatch.setattr(counting, "processes", lambda: 2)
+    monkeypatch.setattr(counting, "in_parts", lambda *_: pytest.fail("forked"))
+    judged = Judged(lambda row: None if row else ("data_invalid", "nothing"), 3)
+    assert read_through(path, (judged,)) is not None
+    assert len(judged.found) == 3
+
+
+def test_a_part_that_fails_makes_the_file_unknown(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(counting, "PARTS_FROM", 10_000)
+    monkeypatch.setattr(counting, "processes", lambda: 2)
+
+    class Failing(Records):
+        def see(self, line: int, value: object) -> None:
+            if line > 5000:
+                os._exit(7)
+
+    assert read_through(path, (Failing(None, None),)) is None
+    assert count(path) is not None
+
+
+def test_a_failure_here_ends_the_children(tmp_path: Path) -> None:
+    def work(index: int, send: Callable[[object], None]) -> None:
+        while True:
+            send([index] * 100)
+
+    def take(value: object) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        parts.in_parts(2, work, take)
+
+
+def test_large_messages_arrive_whole() -> None:
+    def work(index: int, send: Callable[[object], None]) -> None:
+        send(b"x" * 3_000_000)
+        send(index)
+
+    arrived: list[object] = []
+    assert parts.in_parts(3, work, arrived.append)
+    assert sorted(value for value in arrived if isinstance(value, int)) == [0, 1, 2]
+    assert sum(value == b"x" * 3_000_000 for value in arrived) == 3
