@@ -10,7 +10,7 @@ from epochlint.trainers import accelerate, deepspeed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Sequence
 
     from epochlint.project.lookup import Lookup
     from epochlint.run.run import Run
@@ -29,7 +29,7 @@ class Companions:
         self.deepspeed: Mapping | None = None
 
 
-def find(lookup: Lookup, base: str, mappings: Iterable[Mapping], named: dict[str, list[Scalar]]) -> Companions:
+def find(lookup: Lookup, base: str, mappings: Sequence[Mapping], named: dict[str, list[Scalar]]) -> Companions:
     """What a run's settings and its launch name. `named` are the launch's files by role."""
     found = Companions()
     for scalar in named.get("accelerate", ()):
@@ -47,6 +47,8 @@ def find(lookup: Lookup, base: str, mappings: Iterable[Mapping], named: dict[str
         inner = accelerate.deepspeed_file(found.accelerate)
         if inner is not None:
             found.deepspeed = _mapping(lookup, inner.raw, base)
+        elif not any(mapping.last.get("deepspeed") for mapping in mappings):
+            found.deepspeed = accelerate.deepspeed_block(found.accelerate)
     return found
 
 

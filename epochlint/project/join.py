@@ -569,10 +569,19 @@ def duplicates(mapping: Mapping, flags: bool = False) -> list[Observation]:
                 before = first[entry.key]
                 if flags and not (isinstance(before, Scalar) and isinstance(entry.value, Scalar)):
                     continue
-                same = isinstance(before, Scalar) and isinstance(entry.value, Scalar) and before.raw == entry.value.raw
+                same = isinstance(before, Scalar) and isinstance(entry.value, Scalar) and _equal(before, entry.value)
                 found.append(Observation("duplicate_key", entry.key_span, {"key": entry.key, "same": same}))
             first[entry.key] = entry.value
     return found
+
+
+def _equal(first: Scalar, second: Scalar) -> bool:
+    """The same text, or one number written in two ways (2.0e-5, 0.00002)."""
+    if first.raw == second.raw:
+        return True
+    one, two = (node.value for node in (first, second))
+    numbers = all(isinstance(value, (int, float)) and not isinstance(value, bool) for value in (one, two))
+    return numbers and one == two
 
 
 def launch_observations(start: Start) -> list[Observation]:

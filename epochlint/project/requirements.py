@@ -66,12 +66,12 @@ def _read(path: str, data: bytes) -> Iterator[tuple[str, VersionRange]]:
         elif (tagged := _TAGGED.search(line)) is not None and canonical(tagged[1]) in _PACKAGES:
             if not line.lstrip().startswith("#"):
                 yield tagged[1], exactly(tagged[2])
-        elif path.endswith(("pyproject.toml", "Pipfile")):
-            poetry = _POETRY.match(line)
+        elif path.endswith(("pyproject.toml", "Pipfile", "setup.py")) and not line.lstrip().startswith("#"):
+            poetry = None if path.endswith(".py") else _POETRY.match(line)
             if poetry is not None and canonical(poetry[1]) in _PACKAGES:
                 yield poetry[1], _caret(poetry[2])
-        elif path.endswith("setup.py"):
-            for quoted in re.findall(r"""["']([^"']+)["']""", line):
+                continue
+            for quoted in re.findall(r"""["']([^"']+)["']""", line):  # a list on one line
                 inner = _REQUIREMENT.match(quoted)
                 if inner is not None and canonical(inner[1]) in _PACKAGES:
                     yield inner[1], specified(inner[2])

@@ -59,6 +59,14 @@ def parallel(mapping: Mapping) -> Known | None:
     return Known(product, COMPANION, key_span=found.key_span) if found is not None and product > 1 else None
 
 
+def deepspeed_block(mapping: Mapping) -> Mapping | None:
+    """What it sets of DeepSpeed's own keys, under the same names. Without `deepspeed` among its arguments, the Trainer
+    takes them and compares them as it does a file's (transformers 4.57.6, trainer.py, propagate_args_to_deepspeed)."""
+    kind = mapping.get("distributed_type")
+    used = isinstance(kind, Scalar) and kind.raw.strip("\"'").upper() == "DEEPSPEED"
+    return mapping.mapping("deepspeed_config") if used else None
+
+
 def deepspeed_file(mapping: Mapping) -> Scalar | None:
     """The DeepSpeed JSON that it names."""
     found = mapping.find("deepspeed_config", "deepspeed_config_file")

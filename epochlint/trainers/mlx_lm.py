@@ -38,14 +38,15 @@ _OWN = (
 
 
 def recognise(document: Document) -> list[Mapping]:
-    return [
-        mapping
-        for mapping in document.mappings()
-        if "model" in mapping
-        and "data" in mapping
-        and sum(key in mapping for key in _OWN) >= 2
-        and "base_model" not in mapping
-    ]
+    return [mapping for mapping in document.mappings() if _is_config(mapping)]
+
+
+def _is_config(mapping: Mapping) -> bool:
+    """A model and data with two of its own keys, or the barest that trains: `train`, `iters` and a path."""
+    if "model" not in mapping or "data" not in mapping or "base_model" in mapping:
+        return False
+    barest = "iters" in mapping and "train" in mapping and "/" in (text_of(mapping.get("model")) or "")
+    return barest or sum(key in mapping for key in _OWN) >= 2
 
 
 def claims(program: tuple[str, ...], arguments: Mapping) -> bool:

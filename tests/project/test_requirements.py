@@ -51,6 +51,14 @@ def test_lines(tmp_path: Path, line: str, expected: tuple[str | None, ...]) -> N
     ("name", "text", "expected"),
     [
         ("pyproject.toml", '[project]\ndependencies = [\n  "transformers>=4.46",\n]\n', ("4.46", None, None)),
+        ("pyproject.toml", '[project]\ndependencies = ["trl", "transformers>=4.46,<5"]\n', ("4.46", None, "5")),
+        ("pyproject.toml", '[project]\n# dependencies = ["transformers>=4.46"]\n', (None, None, None)),
+        (
+            "pyproject.toml",
+            '[project.optional-dependencies]\ntrain = ["transformers==4.46.3"]\n',
+            ("4.46.3", "4.46.3", None),
+        ),
+        ("setup.py", 'setup(install_requires=["trl", "transformers>=4.46"])\n', ("4.46", None, None)),
         ("pyproject.toml", '[tool.poetry.dependencies]\ntransformers = "^4.40"\n', ("4.40", None, "5")),
         ("uv.lock", '[[package]]\nname = "transformers"\nversion = "4.57.6"\n', ("4.57.6", "4.57.6", None)),
         ("environment.yml", "dependencies:\n  - transformers=4.46.3\n", ("4.46.3", "4.46.3", None)),

@@ -46,6 +46,8 @@ ONE = {"gpus": 1}
         ("WRM001", {**ONE, "rows": 100, "warmup_steps": 100, "scheduler": "constant"}, None),
         ("WRM001", {**ONE, "rows": 8, "epochs": 1, "warmup_steps": 1}, None),  # one step: no schedule at all
         ("WRM001", {"rows": 100, "warmup_steps": 39}, "error"),  # fewer steps on more GPUs
+        ("WRM001", {"rows": 100, "epochs": 1, "warmup_steps": 13}, "error"),  # down to one step on many
+        ("WRM001", {"rows": 8, "epochs": 1, "warmup_steps": 1}, None),
         ("WRM001", {"warmup_steps": 100}, None),
         ("WRM001", {"warmup_steps": 100, "max_steps": 100}, "error"),
         ("WRM001", {"warmup_steps": 100, "max_steps": 100, "unknown": ("scheduler",)}, None),

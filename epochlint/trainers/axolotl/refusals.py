@@ -27,6 +27,7 @@ _PREFERENCE = ("dpo", "ipo", "orpo", "kto", "simpo", "gdpo")
 def refusals(taker: Taker) -> None:
     """Notes each combination that is refused, and warmups that the schema cannot take."""
     _warmups(taker)
+    _early_stopping(taker)
     taker.refuse_fractions("Axolotl", *_WHOLE)
     for key, reason in _Checks(taker):
         found = taker.reading.entry(*key.split("."))
@@ -48,6 +49,14 @@ def _warmups(taker: Taker) -> None:
         )
     elif steps.number and ratio.number and ratio.key_span is not None:
         taker.observe("two_warmups", ratio.key_span, wins="neither", outcome="rejected")
+
+
+def _early_stopping(taker: Taker) -> None:
+    """Only the builder for supervised tuning adds the callback (0.8.0 to 0.19.0, core/builders; HFRLTrainerBuilder)."""
+    patience, rl = taker.run.setting("early_stopping_patience"), taker.reading.text("rl")
+    if patience.number and patience.key_span is not None and rl:
+        reason = f"Axolotl's trainer for {rl} is built without it"
+        taker.observe("early_stopping_ignored", patience.key_span, reason=reason)
 
 
 class _Checks:

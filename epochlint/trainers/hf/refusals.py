@@ -155,7 +155,8 @@ def _schedule(taker: HfTaker, consumer: Consumer) -> None:
         if least is None and share is None and (inner is None or not inner.open_ended):
             has = inner is not None and ("min_lr" in inner or "min_lr_rate" in inner)
             if not has and (consumer.visible or inner is not None):
-                refuse(taker, scheduler.key_span, f"{name} needs min_lr or min_lr_rate in lr_scheduler_kwargs")
+                reason = f"{name} needs min_lr or min_lr_rate in lr_scheduler_kwargs"
+                taker.observe("min_rate", scheduler.key_span, reason=reason, raises=True)
         value = least if least is not None else share * rate if share is not None and rate is not None else None
         entry = inner.entry("min_lr" if least is not None else "min_lr_rate") if inner is not None else None
         if value is not None and entry is not None:
@@ -297,9 +298,7 @@ def _ratio(taker: HfTaker, ratio: Known) -> None:
     if value is None or place is None:
         return
     unit: dict[str, Any] = {"value": value, "key": "warmup_ratio", "package": _TRAINER}
-    if value < 0:
-        taker.observe("warmup_unit", place, **unit, reads_as="a share of the run", outcome="rejected")
-    elif value > 1:
+    if value > 1:
         taker.observe("warmup_unit", place, **unit, reads_as="a share of the run", outcome="rejected", until="5.0")
         outcome = "one step" if int(value) == 1 else "steps"
         reads = f"{int(value)} steps"
@@ -313,14 +312,11 @@ def _steps(taker: HfTaker, steps: Known) -> None:
     if value is None or place is None:
         return
     unit: dict[str, Any] = {"value": value, "key": "warmup_steps", "package": _TRAINER}
-    if value < 0:
-        taker.observe("warmup_unit", place, **unit, reads_as="a number of steps", outcome="rejected", since="4.42")
-    elif isinstance(value, float):
+    if isinstance(value, float) and value > 0:
         if 0 < value < 1:
             taker.observe("warmup_unit", place, **unit, reads_as="no warmup", outcome="nothing", until="4.42")
-        if value:
-            text = "a number of steps"
-            taker.observe("warmup_unit", place, **unit, reads_as=text, outcome="rejected", since="4.42", until="5.0")
+        text = "a number of steps"
+        taker.observe("warmup_unit", place, **unit, reads_as=text, outcome="rejected", since="4.42", until="5.0")
         if value == 1:
             taker.observe("warmup_unit", place, **unit, reads_as="1 step", outcome="one step", since="5.0")
 

@@ -34,7 +34,6 @@ def test_nothing_to_say() -> None:
         ('"save_steps": 10.5', "whole number"),
         ('"logging_steps": 0', "above 0"),
         ('"lr_scheduler_type": "reduce_lr_on_plateau"', "evaluation strategy"),
-        ('"lr_scheduler_type": "cosine_with_min_lr"', "min_lr"),
         ('"lr_scheduler_type": "warmup_stable_decay"', "num_decay_steps"),
         ('"dataloader_prefetch_factor": 2', "dataloader_num_workers"),
         ('"save_strategy": "best"', "metric_for_best_model"),
@@ -125,6 +124,12 @@ class TestBestModel:
         assert fix.edits[0].text == '"epoch"'
 
 
+def test_a_schedule_without_the_minimum_that_it_needs() -> None:
+    (seen,) = said(read('"lr_scheduler_type": "cosine_with_min_lr"'), "min_rate")
+    assert seen.values["raises"] is True
+    assert said(read('"lr_scheduler_type": "cosine_with_min_lr"', via=""), "min_rate") == []  # a program may add it
+
+
 class TestWarmups:
     def both(self, text: str, **packages: str) -> list[str]:
         return [str(seen.values["outcome"]) for seen in said(read(text, **packages), "two_warmups")]
@@ -150,7 +155,8 @@ class TestWarmups:
             ('"warmup_steps": 0.1', ["nothing", "rejected"]),
             ('"warmup_steps": 2.5', ["rejected"]),
             ('"warmup_steps": 1.0', ["rejected", "one step"]),
-            ('"warmup_steps": -1', ["rejected"]),
+            ('"warmup_steps": -1', []),  # an impossible value, in whatever unit
+            ('"warmup_ratio": -0.1', []),
             ('"warmup_steps": 100', []),
         ],
     )
