@@ -38,6 +38,8 @@ READABLE_SUFFIXES = frozenset(
         ".slurm",
         ".pbs",
         ".job",
+        ".tf",
+        ".sql",
         ".mk",
         ".dockerfile",
     ]

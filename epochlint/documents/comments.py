@@ -54,8 +54,8 @@ def find(source: Source, syntax: str) -> list[Comment]:
         places = _yaml(text)
     elif syntax == "shell":
         places = _shell(text)
-    elif syntax in ("toml", "json", "python"):
-        expression = {"toml": _TOML, "json": _JSON, "python": _PYTHON}[syntax]
+    elif syntax in ("toml", "hcl", "json", "python"):
+        expression = {"toml": _TOML, "hcl": _TOML, "json": _JSON, "python": _PYTHON}[syntax]
         places = (found.span(1) for found in expression.finditer(text) if found[1] is not None)
     else:
         return []

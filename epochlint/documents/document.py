@@ -156,9 +156,9 @@ class Comment:
 class Document:
     """A text read in one syntax.
 
-    `syntax` is "yaml", "json", "toml", "python", "notebook" or "shell". `roots` holds the top-level values: one for
-    JSON and TOML, one a document for YAML. Python, notebooks and shell have none: see `PythonDocument` and
-    `ShellDocument` in their modules for the calls and launches found there.
+    `syntax` is "yaml", "json", "toml", "python", "notebook", "shell", "hcl" or "sql". `roots` holds the top-level
+    values: one for JSON and TOML, one a document for YAML, one a resource or call for HCL and SQL. Python, notebooks
+    and shell have none: see `PythonDocument` and `ShellDocument` in their modules for the calls and launches there.
     """
 
     __slots__ = ("comments", "problems", "roots", "source", "syntax")

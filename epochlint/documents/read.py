@@ -28,6 +28,8 @@ _SUFFIXES = {
     "slurm": "shell",
     "pbs": "shell",
     "job": "shell",
+    "tf": "hcl",
+    "sql": "sql",
 }
 # Files that hold launch lines under names of their own; a suffix may follow ("Dockerfile.gpu", "Makefile.local").
 _NAMES = {
@@ -38,7 +40,7 @@ _NAMES = {
     "justfile": "shell",
 }
 
-SYNTAXES = ("yaml", "json", "toml", "python", "notebook", "shell")
+SYNTAXES = ("yaml", "json", "toml", "python", "notebook", "shell", "hcl", "sql")
 
 _SHEBANG = re.compile(r"#![^\n]*?\b(bash|sh|zsh|ksh|dash|python)[0-9.]*\b")
 
@@ -96,4 +98,12 @@ def read(source: Source, syntax: str | None = None) -> Document | None:
         from epochlint.documents import shell
 
         return shell.read(source)
+    if syntax == "hcl":
+        from epochlint.documents import hcl_document
+
+        return hcl_document.read(source)
+    if syntax == "sql":
+        from epochlint.documents import sql_document
+
+        return sql_document.read(source)
     return None

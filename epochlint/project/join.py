@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 _SHELLS = ("shell",)
 _PYTHONS = ("python", "notebook")
-_VALUES = ("yaml", "json", "toml")
+_VALUES = ("yaml", "json", "toml", "hcl", "sql")
 
 
 class Skipped:
@@ -104,8 +104,9 @@ class Joiner:
         for path, document in given:
             if document.syntax in _PYTHONS and not self._is_used(path):
                 self._alone(document, self._script, path, document)
-        for _, document in given:
+        for path, document in given:
             self._alone(document, self._recipe, document)
+            self._alone(document, self._queries, path, document)
         for path, document in given:
             if document.syntax in _VALUES and not self._is_used(path):
                 self._alone(document, self._config, path, document)
@@ -130,6 +131,17 @@ class Joiner:
 
             if isinstance(document, PythonDocument):
                 self.joined.observations.extend(scaled_rates(document))
+
+    def _queries(self, path: str, document: Document) -> None:
+        """Jobs that a program starts by a query: a text in SQL."""
+        text = document.source.text
+        if document.syntax != "python" or "FINETUNE" not in text.upper():
+            return
+        from epochlint.documents import sql_document
+
+        queries = sql_document.read(document.source)
+        for entry, mapping in registry.recognise(queries):
+            self._read(entry, queries, [Layer(mapping, WRITTEN)], path)
 
     # Launches -----------------------------------------------------------------------------------------------------
 

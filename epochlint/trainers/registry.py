@@ -90,13 +90,13 @@ class Entry:
 TRAINERS: tuple[Entry, ...] = (
     Entry(
         "providers.bedrock",
-        r"baseModelIdentifier|create_model_customization|create-model-customization",
-        ("boto3", "aioboto3"),
+        r"baseModelIdentifier|create_model_customization|create-model-customization|aws_bedrock_custom_model|pulumi_aws",
+        ("boto3", "aioboto3", "pulumi_aws"),
     ),
     Entry(
         "providers.sagemaker",
         r"training_config|TrainingJobName|TextGenerationJobConfig|results_dir"
-        r"|create_training_job|create-training-job|create_auto_ml_job|create-auto-ml-job",
+        r"|create_training_job|create-training-job|create_auto_ml_job|create-auto-ml-job|aws_sagemaker_training_job",
         ("boto3", "aioboto3"),
     ),
     Entry(
@@ -113,6 +113,10 @@ TRAINERS: tuple[Entry, ...] = (
     Entry("providers.openai", r"training_file|fine_tuning", ("openai",)),
     Entry("providers.cohere", r"dataset_id", ("cohere",)),
     Entry("providers.azure_ml", r"type: finetuning|model_provider|registries/azureml|az ml job create"),
+    Entry("providers.snowflake", r"CORTEX\.FINETUNE|cortex\.finetune"),
+    Entry("providers.baidu", r"trainConfig|hyperParameterConfig|qianfan", ("qianfan",)),
+    Entry("providers.tinker", r"tinker_cookbook", ("tinker_cookbook", "chz")),
+    Entry("providers.replicate", r"replicate", ("replicate",)),
     Entry("providers.databricks", r"train_data_path", ("databricks",)),
     Entry("providers.predibase", r"effective_batch_size|train_steps|enable_early_stopping", ("predibase",)),
     Entry("kubernetes_job", r"kubeflow\.org|nvidia\.com/gpu|amd\.com/gpu|habana\.ai|ray\.io", companion=True),

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from epochlint.documents.document import Mapping
 from epochlint.run.known import DERIVED, Known
+from epochlint.trainers.providers import terraform
 from epochlint.trainers.providers.commands import as_request
 from epochlint.trainers.providers.request import Request, facts
 from epochlint.trainers.providers.simple import EXAMPLES, HIDDEN
@@ -26,6 +27,7 @@ CALLS = frozenset(
         "boto3.Session.client.create_model_customization_job",
         "boto3.session.Session.client.create_model_customization_job",
         "aioboto3.Session.client.create_model_customization_job",
+        "pulumi_aws.bedrock.CustomModel",
     }
 )
 
@@ -44,7 +46,8 @@ def recognise(document: Document) -> list[Mapping]:
     return [
         mapping
         for mapping in document.mappings()
-        if "baseModelIdentifier" in mapping and "trainingDataConfig" in mapping and "status" not in mapping
+        if ("baseModelIdentifier" in mapping and "trainingDataConfig" in mapping and "status" not in mapping)
+        or terraform.is_resource(mapping, "aws_bedrock_custom_model")
     ]
 
 
@@ -56,6 +59,7 @@ def read(reading: Reading) -> Run:
     spec = facts("bedrock")
     body = facts("bedrock", "aws_requests")
     as_request(reading, body)
+    terraform.as_request(reading, body)
     family = _family(reading)
     fields: dict[str, Any] = spec["families"].get(family, {})
     request = Request(reading, LABEL, EXAMPLES if "batchSize" in fields else HIDDEN)

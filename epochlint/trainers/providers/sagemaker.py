@@ -11,6 +11,7 @@ from epochlint.documents.document import Mapping, Scalar
 from epochlint.run.counting import Counting, after
 from epochlint.run.known import DERIVED, UNKNOWN, Known
 from epochlint.run.run import DataSource
+from epochlint.trainers.providers import terraform
 from epochlint.trainers.providers.commands import as_request
 from epochlint.trainers.providers.request import Request, facts
 from epochlint.trainers.providers.simple import GLOBAL, HIDDEN, by_examples, global_batch, warmup
@@ -34,7 +35,11 @@ CALLS = frozenset(
 
 
 def recognise(document: Document) -> list[Mapping]:
-    return [mapping for mapping in document.mappings() if _is_recipe(mapping) or _is_job(mapping)]
+    return [
+        mapping
+        for mapping in document.mappings()
+        if _is_recipe(mapping) or _is_job(mapping) or terraform.is_resource(mapping, "aws_sagemaker_training_job")
+    ]
 
 
 def _is_recipe(mapping: Mapping) -> bool:
@@ -69,6 +74,7 @@ def read(reading: Reading) -> Run | list[Run]:
         as_request(reading, _fields(reading))
     if reading.mapping("run") is not None:
         return _read_recipe(reading)
+    terraform.as_request(reading, facts("training-job", "aws_requests"))
     problem = reading.mapping("AutoMLProblemTypeConfig")
     if problem is not None and "TextGenerationJobConfig" not in problem and not problem.open_ended:
         return []  # AutoML on tables, images or series

@@ -1,0 +1,132 @@
+"""Snowflake, Baidu, Tinker and Replicate."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.helpers import check_project
+
+QUERY = """SELECT SNOWFLAKE.CORTEX.FINETUNE(
+  'CREATE', 'my_db.my_schema.tuned', 'mistral-7b',
+  'SELECT a AS prompt, b AS completion FROM train WHERE kind = ''x''',
+  'SELECT a AS prompt, b AS completion FROM validation',
+  '{"max_epochs": %s}'
+);
+"""
+
+
+def facts(files: dict[str, str], *names: str, assume: dict[str, object] | None = None) -> tuple[str, dict[str, Any]]:
+    report = check_project(files, assume)
+    assert [finding for finding in report.findings if finding.level == "error"] == []
+    (checked,) = report.runs
+    return checked.run.trainer, {name: checked.scenarios.fact(name).value for name in names}
+
+
+def errors(files: dict[str, str]) -> list[tuple[str, int]]:
+    return [
+        (finding.code, finding.span.place.line) for finding in check_project(files).findings if finding.level == "error"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("tune.sql", QUERY % 3),
+        ("tune.py", f'session.sql("""{QUERY % 3}""").collect()  # fine-tuning\n'),
+        ("tune.sql", (QUERY % 3).lower().replace("'create'", "'create'")),
+    ],
+)
+def test_a_query_is_a_run(name: str, text: str) -> None:
+    assert facts({name: text}, "epochs", "total_steps") == ("snowflake", {"epochs": 3, "total_steps": None})
+
+
+def test_epochs_out_of_range_in_a_query() -> None:
+    assert errors({"tune.sql": QUERY % 30}) == [("PRV005", 5)]
+    assert errors({"tune.py": f'session.sql("""{QUERY % 30}""")  # fine-tuning\n'}) == [("PRV005", 5)]
+    assert errors({"tune.sql": QUERY.replace("max_epochs", "max_epoch") % 3}) == [("PRV004", 5)]
+
+
+@pytest.mark.parametrize("word", ["SHOW", "DESCRIBE", "CANCEL"])
+def test_other_queries_are_none(word: str) -> None:
+    assert check_project({"tune.sql": f"SELECT SNOWFLAKE.CORTEX.FINETUNE('{word}', 'id');"}).runs == []
+
+
+FIRST = {"taskId": "task", "baseTrainType": "ERNIE-Bot-turbo", "trainset": [{"type": 1, "id": 12}],
+         "trainConfig": {"epoch": 2, "learningRate": 0.00003, "batchSize": 32, "trainsetRate": 20}}  # fmt: skip
+SECOND = {"jobId": "job", "hyperParameterConfig": {"epoch": 2, "learningRate": 0.00003, "batchSize": 32},
+          "datasetConfig": {"datasets": [{"versionId": "ds-1"}], "splitRatio": 20}}  # fmt: skip
+
+
+@pytest.mark.parametrize("body", [FIRST, SECOND])
+def test_qianfan_holds_a_part_of_the_data_back(body: dict[str, Any]) -> None:
+    found = facts({"job.json": json.dumps(body)}, "records", "total_steps", assume={"records": 1000})
+    assert found == ("baidu", {"records": 800, "total_steps": 50})
+
+
+def test_qianfan_in_python() -> None:
+    text = """\
+from qianfan.trainer import LLMFinetune
+from qianfan.trainer.configs import TrainConfig
+
+LLMFinetune(train_type="ERNIE-Speed", dataset=data, train_config=TrainConfig(epoch=2, batch_size=32))
+"""
+    assert facts({"tune.py": text}, "epochs", "effective_batch") == ("baidu", {"epochs": 2, "effective_batch": 32})
+    assert errors({"tune.py": text.replace("epoch=2", "epoch=60")}) == [("PRV005", 4)]
+
+
+CONFIG = """\
+import chz
+from tinker_cookbook.supervised import train
+from tinker_cookbook.supervised.types import ChatDatasetBuilderCommonConfig
+from my_data import Builder
+
+common = ChatDatasetBuilderCommonConfig(
+    model_name_for_tokenizer="m", renderer_name="r", max_length=1024, batch_size=128
+)
+"""
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        'train.Config(log_path="l", model_name="m", dataset_builder=Builder(common_config=common), num_epochs=2)',
+        (
+            'chz.Blueprint(train.Config).apply({"log_path": "l", "model_name": "m", "num_epochs": 2,'
+            ' "dataset_builder": Builder(common_config=common)})'
+        ),
+    ],
+)
+def test_tinker_drops_the_last_batch(call: str) -> None:
+    found = facts(
+        {"train.py": f"{CONFIG}config = {call}\n"}, "steps_per_epoch", "total_steps", assume={"records": 1000}
+    )
+    assert found == ("tinker", {"steps_per_epoch": 7, "total_steps": 14})
+
+
+def test_tinker_stops_where_the_data_ends() -> None:
+    call = 'train.Config(log_path="l", model_name="m", dataset_builder=Builder(common_config=common), max_steps=%s)'
+    files = {"train.py": f"{CONFIG}config = {call % 200}\n"}
+    assert facts(files, "total_steps", assume={"records": 12_800})[1] == {"total_steps": 100}
+    files = {"train.py": f"{CONFIG}config = {call % 80}\n"}
+    assert facts(files, "total_steps", assume={"records": 12_800})[1] == {"total_steps": 80}
+
+
+def test_another_blueprint_is_no_run() -> None:
+    assert check_project({"train.py": f"{CONFIG}chz.Blueprint(Other).apply({{'num_epochs': 2}})\n"}).runs == []
+
+
+def test_replicate_needs_a_destination() -> None:
+    text = """\
+import replicate
+
+replicate.trainings.create(
+    version="meta/llama-2-7b:73001d654114dad81ec65da3b834e2f691af1e1526453189b7bf36fb3f32d0f9",
+    input={"train_data": "https://example.com/train.jsonl", "num_train_epochs": 3},
+    destination="me/tuned",
+)
+"""
+    assert facts({"tune.py": text}, "epochs") == ("replicate", {"epochs": 3})
+    assert errors({"tune.py": text.replace("    destination", "    # destination")}) == [("PRV008", 3)]
