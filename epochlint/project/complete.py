@@ -9,6 +9,7 @@ from epochlint.project.counted import count_into
 from epochlint.project.data import observe
 from epochlint.project.resume import take_checkpoint
 from epochlint.project.stated import stated
+from epochlint.run.known import ESTIMATED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -47,7 +48,8 @@ def complete(
             known = said.known(name)
             if known is None:
                 continue
-            if run.setting(setting).unknown:
+            found = run.setting(setting)
+            if found.unknown or found.origin == ESTIMATED:
                 run.settings[setting] = known
             elif name == "records":
                 run.settings["declared_records"] = known

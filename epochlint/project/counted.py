@@ -21,15 +21,21 @@ PLACEHOLDER_ROWS = 50
 class Counted:
     """What one source of data holds: rows given to the trainer, of which files."""
 
-    __slots__ = ("assistant_turns", "estimated", "files", "lines", "messages", "rows")
+    __slots__ = ("assistant_turns", "basis", "files", "lines", "messages", "origin", "rows", "source")
 
     def __init__(self) -> None:
         self.rows = 0
         self.lines = 0  # of the files, before they become records
         self.messages: int | None = 0
         self.assistant_turns: int | None = 0
-        self.estimated = False
+        self.origin = COUNTED
+        self.basis = 0
+        self.source = ""  # what tells the rows, where that is no file
         self.files: list[str] = []
+
+    def estimate(self, basis: int) -> None:
+        self.origin = ESTIMATED
+        self.basis |= basis
 
 
 def count_into(run: Run, survey: Survey) -> None:
@@ -55,18 +61,22 @@ def count_into(run: Run, survey: Survey) -> None:
         if lines < rows and any(source.records_of is not None for source in run.training):
             values = {"rows": lines, "records": rows}
             run.observations.append(Observation("data_expanded", run.training[0].span, values))
-        estimated = any(count.estimated for count in counts)
         span = run.training[0].span
-        origin, basis = (ESTIMATED, ON_ESTIMATE) if estimated else (COUNTED, 0)
-        run.settings["rows"] = Known(rows, origin, key_span=span, span=span, basis=basis)
+        origin, basis = _weakest(counts)
+        sources = "; ".join(sorted({count.source for count in counts if count.source}))
+        run.settings["rows"] = Known(rows, origin, key_span=span, span=span, basis=basis, formula=sources or None)
         for name in ("messages", "assistant_turns"):
             parts = [getattr(count, name) for count in counts]
             if all(part is not None for part in parts) and sum(parts):
                 run.settings[name] = Known(sum(parts), origin, key_span=span, span=span, basis=basis)
-        run.placeholder = rows < PLACEHOLDER_ROWS and all(
-            _PLACEHOLDER.intersection(re.split(r"[^a-z]+", os.path.basename(path).lower()))
-            for count in counts
-            for path in count.files
+        run.placeholder = (
+            rows < PLACEHOLDER_ROWS
+            and not basis
+            and all(
+                _PLACEHOLDER.intersection(re.split(r"[^a-z]+", os.path.basename(path).lower()))
+                for count in counts
+                for path in count.files
+            )
         )
     _count_validation(run, survey, max_bytes)
 
@@ -86,9 +96,17 @@ def _count_validation(run: Run, survey: Survey, max_bytes: int) -> None:
     counts = _all(run.validation, survey, max_bytes)
     if counts is not None and "validation_rows" not in run.settings:
         rows = sum(count.rows for count in counts)
-        run.settings["validation_rows"] = Known(
-            rows, COUNTED, key_span=run.validation[0].span, span=run.validation[0].span
-        )
+        origin, basis = _weakest(counts)
+        span = run.validation[0].span
+        run.settings["validation_rows"] = Known(rows, origin, key_span=span, span=span, basis=basis)
+
+
+def _weakest(counts: list[Counted]) -> tuple[str, int]:
+    """Origin and basis of a sum."""
+    basis = 0
+    for count in counts:
+        basis |= count.basis
+    return (ESTIMATED if any(count.origin == ESTIMATED for count in counts) else COUNTED), basis
 
 
 def _all(sources: list[DataSource], survey: Survey, max_bytes: int) -> list[Counted] | None:
@@ -113,13 +131,17 @@ def _one(source: DataSource, survey: Survey, max_bytes: int) -> Counted | None:
         result.rows = rows
         result.messages = result.assistant_turns = None
         return result
-    if not source.paths:
-        return None
     total = 0
+    if not source.paths or not all(survey.files_of(source, path) for path in source.paths):
+        named = survey.named(source)
+        rows = _changed(source, named.rows) if named is not None else None
+        if named is None or rows is None or source.keep is not None or source.records_of is not None:
+            return None
+        result.rows, result.origin, result.basis, result.source = rows, named.origin, named.basis, named.source
+        result.messages = result.assistant_turns = None
+        return result
     for path in source.paths:
         files = survey.files_of(source, path)
-        if not files:
-            return None
         for file in files:
             count = _count_file(source, file, survey, max_bytes)
             if count is None:
@@ -128,7 +150,8 @@ def _one(source: DataSource, survey: Survey, max_bytes: int) -> Counted | None:
             rows, whole = count
             total += rows
             result.lines += whole.rows
-            result.estimated |= whole.estimated
+            if whole.estimated:
+                result.estimate(ON_ESTIMATE)
             result.messages = _plus(result.messages, whole.messages)
             result.assistant_turns = _plus(result.assistant_turns, whole.assistant_turns)
     rows_left = _changed(source, total)

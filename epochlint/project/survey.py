@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import os
 
+from epochlint.run.known import ESTIMATED, ON_ESTIMATE
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from epochlint.project.hub import Rows
     from epochlint.project.lookup import Lookup
     from epochlint.project.readings import Readings, Want
     from epochlint.records import Count, Disagreements, Duplicates, Leaks, Lengths
@@ -159,6 +162,20 @@ class Survey:
         if "data_repeated" in asked and len(self.files(self._run.training)) == 1:
             found.append(readings.repeats_want())
         return found
+
+    def named(self, source: DataSource) -> Rows | None:
+        """The rows of a public data set, or of a folder whose card declares them."""
+        from epochlint.project import hub
+
+        for path in source.paths:
+            found = self._lookup.resolve(path, source.base)
+            declared = hub.card(os.path.join(found, "README.md")) if found is not None and os.path.isdir(found) else {}
+            rows = hub.choose(declared, source.subset, source.split)
+            if rows is not None and len(source.paths) == 1:
+                return hub.Rows(rows, ESTIMATED, ON_ESTIMATE, "the card beside the data")
+        if source.hub is None or source.paths:
+            return None
+        return hub.rows_of(source.hub, source.subset, source.split, online=self.online)
 
     # Training and validation data together ----------------------------------------------------------------------------
 

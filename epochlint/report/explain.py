@@ -205,6 +205,8 @@ def _origin(known: Known) -> str:
     if place is not None and known.origin not in (DERIVED, DEFAULT):
         inner = place.in_file()
         word = f"{word} at {inner.source.path}:{inner.source.place(inner.start).line}"
+    if known.origin in (COUNTED, ESTIMATED) and text:
+        word = f"{word} ({text})"
     return f"= {text}" if text and known.origin == DERIVED else word
 
 

@@ -84,14 +84,18 @@ class Era:
 class DataSource:
     """One set of training or validation rows.
 
-    `paths` are files, folders or globs as written, tried from `base`; `hub` is a data set's public name. The steps
+    `paths` are files, folders or globs as written, tried from `base`; `hub` is a data set's public name, `subset` its
+    configuration ("" where none is written, None where the reader does not look for one). The steps
     from rows to what the trainer is given are `operations`, each a function from rows to rows (None = cannot be
     known). `keep` says whether a row survives the trainer's own filter (None: all do); `records_of` how many records
     one row becomes (None: one). `check` judges a row as the trainer or provider would: (observation, reason), or
     None for a good one.
     """
 
-    __slots__ = ("base", "check", "format", "hub", "keep", "operations", "paths", "records_of", "rows", "span", "split")
+    __slots__ = (
+        "base", "check", "format", "hub", "keep", "operations", "paths", "records_of", "rows", "span", "split",
+        "subset",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -101,6 +105,7 @@ class DataSource:
         base: str = "",
         hub: str | None = None,
         split: str | None = None,
+        subset: str | None = None,
         operations: Sequence[Callable[[int], int | None]] = (),
         rows: Known = UNKNOWN,
         format: str | None = None,  # noqa: A002 # the field's own word for it
@@ -113,6 +118,7 @@ class DataSource:
         self.base = base
         self.hub = hub
         self.split = split
+        self.subset = subset
         self.operations = tuple(operations)
         self.rows = rows
         self.format = format

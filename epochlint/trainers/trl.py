@@ -495,6 +495,7 @@ class Trl:
         split = reading.text("dataset_train_split") or "train"
         file = name.endswith((".json", ".jsonl", ".csv", ".parquet"))
         source = DataSource(entry.value.span, paths=(name,) if file else (), base=reading.base, hub=name, split=split)
+        source.subset = reading.text("dataset_config") or ""
         if "[" not in split:
             self.run.training.append(source)
         streaming = self.hf.entry("dataset_streaming")

@@ -218,10 +218,11 @@ def _source(item: Mapping, reading: Reading) -> DataSource:
         return DataSource(span, rows=Known(int(rows), DERIVED, span=span) if rows is not None else UNKNOWN)
     # A document of `type: completion` is cut into windows of the sequence length: rows say nothing.
     if path is None or kind.startswith("completion") or _changes_rows(item):
-        return DataSource(span, hub=path)
+        return DataSource(span)
     files = _files(item, path, reading)
+    hub, split = None if files else path, text_of(item.get("split"))
     return DataSource(
-        span, paths=files, base=reading.base, hub=None if files else path, split=text_of(item.get("split"))
+        span, paths=files, base=reading.base, hub=hub, split=split, subset=text_of(item.get("name")) or ""
     )
 
 

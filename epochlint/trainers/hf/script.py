@@ -218,6 +218,7 @@ def sources(data: DatasetNode, entry: Entry, base: str, run: Run) -> Iterator[Da
         base=base,
         hub=data.hub,
         split=data.split,
+        subset=data.subset or "",
         operations=[rows_after(one) for one in data.operations],
         rows=rows,
     )

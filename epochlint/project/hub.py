@@ -1,0 +1,213 @@
+"""How many rows a public data set has, that is named as on the Hugging Face hub and not there as files.
+
+Asked in this order: what `datasets` counted when it prepared the set in its local cache, the card in the hub's local
+cache, and, only where the user asked for it (`--online`), the hub itself; else a small table that came with epochlint.
+What is not certain is unknown: a set of several configurations without a word which, caches that disagree.
+
+Source of the layouts: datasets 5.2.0 (builder.py `_relative_data_dir`, naming.py `camelcase_to_snakecase`, info.py),
+huggingface_hub 2.4.0 (file_download.py `repo_folder_name`, constants.py).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+
+from epochlint.run.known import COUNTED, ESTIMATED, ON_ESTIMATE, ON_TABLE
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from typing import Any
+
+    Splits = dict[str, int]
+    """Split -> rows."""
+
+_NAME = re.compile(r"[\w][\w.-]*(?:/[\w][\w.-]*)?").fullmatch
+_BIGGEST_CARD = 1 << 20
+_MOST_FOLDERS = 200
+_TABLE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "public_data.json")
+
+
+class Rows:
+    """Rows of a split, with the origin and basis in the run's words, and where they stand."""
+
+    __slots__ = ("basis", "origin", "rows", "source")
+
+    def __init__(self, rows: int, origin: str, basis: int, source: str) -> None:
+        self.rows = rows
+        self.origin = origin
+        self.basis = basis
+        self.source = source
+
+
+def rows_of(
+    name: str, subset: str | None, split: str | None, *, online: bool, environment: Mapping[str, str] = os.environ
+) -> Rows | None:
+    """The rows of a split of a public data set; None where they are not certain.
+
+    subset: the configuration, "" where none is written, None where nobody knows whether one is. split: None for the
+    one that a trainer takes by itself.
+    """
+    if not _NAME(name) or ".." in name or "--" in name:
+        return None
+    for find, origin, basis, source in (
+        (_prepared, COUNTED, 0, "the local cache of datasets"),
+        (_card, ESTIMATED, ON_ESTIMATE, "the card in the local cache of the hub"),
+        (_asked if online else None, ESTIMATED, ON_ESTIMATE, "the hub"),
+        (_table, ESTIMATED, ON_TABLE, "a table of public data sets"),
+    ):
+        configs = find(name, environment) if find is not None else None
+        rows = choose(configs, subset, split) if configs else None
+        if rows is not None:
+            return Rows(rows, origin, basis, source)
+    return None
+
+
+def choose(configs: Mapping[str, Splits], subset: str | None, split: str | None) -> int | None:
+    """The rows of one split of one configuration; None where it is not certain which is meant."""
+    if subset:
+        splits = configs.get(subset)
+    elif len(configs) == 1:
+        splits = next(iter(configs.values()))
+    else:
+        splits = configs.get("default") if subset == "" else None
+    if not splits:
+        return None
+    if split is None:
+        return splits.get("train") if "train" in splits else next(iter(splits.values())) if len(splits) == 1 else None
+    names = [part.strip().partition("[")[0] for part in split.split("+")]
+    if len(names) != len(set(names)) or not all(part in splits for part in names):
+        return None
+    return sum(splits[part] for part in names)
+
+
+# The caches on this machine -------------------------------------------------------------------------------------------
+
+
+def _home(environment: Mapping[str, str]) -> str:
+    base = environment.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+    return os.path.expanduser(environment.get("HF_HOME") or os.path.join(base, "huggingface"))
+
+
+def _prepared(name: str, environment: Mapping[str, str]) -> dict[str, Splits]:
+    """What `datasets` wrote beside the sets that it prepared: <org>___<name>/<config>/<version>/<hash>/."""
+    cache = environment.get("HF_DATASETS_CACHE") or os.path.join(_home(environment), "datasets")
+    owner, _, own = name.rpartition("/")
+    folder = os.path.join(os.path.expanduser(cache), f"{owner}___{_snake(own)}" if owner else _snake(own))
+    found: dict[str, list[Splits]] = {}
+    for config in _folders(folder):
+        for version in _folders(config):
+            for one in _folders(version):
+                text = _start(os.path.join(one, "dataset_info.json"))
+                if text is None:
+                    continue
+                try:
+                    info = json.loads(text)
+                except (ValueError, RecursionError):
+                    continue
+                splits = _splits(info.get("splits")) if type(info) is dict else {}
+                named = info.get("config_name") if type(info) is dict else None
+                # a configuration with data files or arguments of its own has a longer folder's name
+                if splits and type(named) is str and os.path.basename(config) == named:
+                    found.setdefault(named, []).append(splits)
+    return {config: several[0] for config, several in found.items() if all(one == several[0] for one in several)}
+
+
+def _snake(name: str) -> str:
+    name = re.sub(r"([A-Z]+)([A-Z][a-z])", r"\1_\2", name)
+    return re.sub(r"([a-z\d])([A-Z])", r"\1_\2", name).lower()
+
+
+def _card(name: str, environment: Mapping[str, str]) -> dict[str, Splits]:
+    """The card of the revision that the hub's cache calls main, or of its only one."""
+    cache = environment.get("HF_HUB_CACHE") or os.path.join(_home(environment), "hub")
+    folder = os.path.join(os.path.expanduser(cache), "datasets--" + name.replace("/", "--"))
+    revision = (_start(os.path.join(folder, "refs", "main")) or "").strip()
+    snapshots = [os.path.basename(path) for path in _folders(os.path.join(folder, "snapshots"))]
+    if revision not in snapshots:
+        revision = snapshots[0] if len(snapshots) == 1 else ""
+    return card(os.path.join(folder, "snapshots", revision, "README.md")) if revision else {}
+
+
+def card(path: str) -> dict[str, Splits]:
+    """The splits that a data set's card (README.md) declares under `dataset_info`, by configuration."""
+    text = _start(path)
+    if text is None or not text.startswith("---"):
+        return {}
+    front = text[3:].partition("\n---")[0]
+    if "dataset_info" not in front:
+        return {}
+    from epochlint.documents.document import Mapping as Node
+    from epochlint.documents.document import Sequence
+    from epochlint.documents.yaml_document import read
+    from epochlint.source import Source
+
+    root = next(read(Source(path, front)).mappings(), None)
+    info = root.get("dataset_info") if root is not None else None
+    nodes = info.items if isinstance(info, Sequence) else [info]
+    found: dict[str, Splits] = {}
+    for node in nodes:
+        if not isinstance(node, Node):
+            return {}
+        plain = {key: _plain(node.get(key)) for key in ("config_name", "splits")}
+        config = plain["config_name"]
+        found[config if type(config) is str else "default"] = _splits(plain["splits"])
+    return {config: splits for config, splits in found.items() if splits}
+
+
+def _plain(node: Any) -> Any:
+    """Two floors of a card's tree as plain values: more is not looked at."""
+    items = getattr(node, "items", None)
+    if type(items) is list:
+        return [
+            {entry.key: getattr(entry.value, "value", None) for entry in getattr(item, "entries", ())} for item in items
+        ]
+    return getattr(node, "value", None)
+
+
+def _splits(found: object) -> Splits:
+    """Split -> rows, of a list of splits with names, or of an object by name; empty where one cannot be read."""
+    parts: Iterable[Any] = found.values() if type(found) is dict else found if type(found) is list else ()
+    splits: Splits = {}
+    for part in parts:
+        name, rows = (part.get("name"), part.get("num_examples")) if type(part) is dict else (None, None)
+        if type(name) is not str or type(rows) is not int or rows < 0:
+            return {}
+        splits[name] = rows
+    return splits
+
+
+def _folders(path: str) -> list[str]:
+    try:
+        with os.scandir(path) as entries:
+            found = sorted(entry.path for entry in entries if entry.is_dir())
+    except OSError:
+        return []
+    return found if len(found) <= _MOST_FOLDERS else []
+
+
+def _start(path: str) -> str | None:
+    try:
+        if not os.path.isfile(path):
+            return None
+        with open(path, "rb") as file:
+            return file.read(_BIGGEST_CARD).decode("utf-8", "replace")
+    except (OSError, ValueError):
+        return None
+
+
+# What came along, and the hub -----------------------------------------------------------------------------------------
+
+
+def _table(name: str, _: Mapping[str, str]) -> dict[str, Splits]:
+    with open(_TABLE, encoding="utf-8") as file:
+        entry = json.load(file)["sets"].get(name)
+    return entry["splits"] if entry is not None else {}
+
+
+def _asked(name: str, environment: Mapping[str, str]) -> dict[str, Splits]:
+    from epochlint.project.online import splits
+
+    return splits(name, environment)
