@@ -74,8 +74,6 @@ _SHOWN_FOLDERS = frozenset((".github", ".gitlab", ".circleci", ".azure", ".azure
 _RUN_FOLDER = re.compile(r"checkpoint-\d+\Z")
 _TEST_FILE = re.compile(r"(?:test_.*|.*_test|conftest)\.py\Z")
 
-_GIT_SECONDS = 60
-
 
 class Refusal:
     """Why a file cannot be read.
@@ -371,25 +369,13 @@ def _in_work_tree(real: str) -> bool:
 
 def _git_files(real: str) -> list[str] | None:
     """What git lists below a folder, None where git cannot tell."""
-    import subprocess  # only where a folder is walked
+    from epochlint.git import GitError, ask  # only where a folder is walked
 
-    # Of the hook that may run us, and of the repository's own settings, nothing may change what is listed or run.
-    environment = {key: value for key, value in os.environ.items() if not key.startswith("GIT_")}
-    environment |= {"GIT_OPTIONAL_LOCKS": "0", "LC_ALL": "C"}
-    command = ["git", "-c", "core.fsmonitor=false", "-c", "core.untrackedCache=false", "ls-files", "-z"]
     try:
-        done = subprocess.run(  # noqa: S603
-            [*command, "--cached", "--others", "--exclude-standard"],
-            cwd=real,
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=_GIT_SECONDS,
-            check=False,
-        )
-    except (OSError, ValueError, subprocess.SubprocessError):
+        listed = ask(real, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
+    except GitError:
         return None
-    return sorted(filter(None, os.fsdecode(done.stdout).split("\0"))) if done.returncode == 0 else None
+    return sorted(filter(None, os.fsdecode(listed).split("\0")))
 
 
 def _listed(real: str, names: list[str]) -> Iterator[tuple[str, str]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from epochlint.documents.read import read
-from epochlint.files import decode, discover, open_source
+from epochlint.files import decode, discover
 from epochlint.findings.finding import Finding
 from epochlint.project.assumptions import Assumptions
 from epochlint.project.compare import Comparisons
@@ -152,7 +152,7 @@ def check(options: Options) -> Report:
     """
     report = Report()
     settings = Nearest(options.settings, options.settings_fixed)
-    lookup = Lookup(_given_root(options.paths))
+    lookup = _lookup(options)
     documents = list(_documents(options, settings, lookup, report))
     said = Said(settings, lookup.working)
     joiner = Joiner(lookup, options.assume.versions(), said)
@@ -160,7 +160,7 @@ def check(options: Options) -> Report:
     rules = Chosen(settings, lookup.working, options.select, options.ignore, options.pedantic)
     report.skipped.extend(joined.skipped)
     surveys = Surveys(lookup, options.max_data_bytes, options.cache, options.online)
-    comparisons = Comparisons(options, surveys, joined, report)
+    comparisons = Comparisons(options, surveys, joined, said, report)
     whole: list[Run] = []
     for run in joined.runs:
         run.smoke = smoke_named(run, report.below.get(run.path, run.path))
@@ -206,12 +206,12 @@ def _documents(options: Options, settings: Nearest, lookup: Lookup, report: Repo
         if (options.force_exclude or not found.named) and settings.of(path).excluded(path):
             continue
         report.files += 1
-        source = open_source(found.path, found.shown)
+        source = lookup.opened(path, found.shown)
         if not isinstance(source, Source):
             if found.named:
                 report.skipped.append(Skipped(found.shown, source.reason))
             continue
-        if not _may_matter(source, path, settings.of(path)):
+        if not may_matter(source, path, settings.of(path)):
             continue
         document = _read(source, report)
         if document is None:
@@ -222,7 +222,7 @@ def _documents(options: Options, settings: Nearest, lookup: Lookup, report: Repo
         yield path, document
 
 
-def _may_matter(source: Source, path: str, settings: Settings) -> bool:
+def may_matter(source: Source, path: str, settings: Settings) -> bool:
     """Whether a file can hold anything for a check: a mark of some trainer, or the settings' word that it does."""
     return (
         registry.any_may_hold(source.text, source.path)
@@ -289,6 +289,16 @@ def _shown(findings: list[Finding], given: set[str]) -> list[Finding]:
         seen.add(finding.sort_key)
         kept.append(finding)
     return kept
+
+
+def _lookup(options: Options) -> Lookup:
+    """The files to look at: those on disk, or those of the index."""
+    root = _given_root(options.paths)
+    if not options.staged:
+        return Lookup(root)
+    from epochlint.project.history import staged
+
+    return staged(options.paths, root) or Lookup(root)
 
 
 def _given_root(paths: Sequence[str]) -> str | None:

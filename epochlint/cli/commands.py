@@ -228,21 +228,21 @@ def explain_command(
 @click.option("--output-format", default="text", show_default=True, type=click.Choice(("text", "json", "markdown")))
 def compare_command(old: str, new: str, paths: tuple[str, ...], assume: tuple[str, ...], output_format: str) -> int:
     """Show two runs side by side: two files, or two revisions (with the paths to look at)."""
-    from epochlint.cli.compare import pairs_of
+    from epochlint.cli.compare import compared
     from epochlint.report import comparison
 
     try:
-        pairs = pairs_of(old, new, paths, _options((), assume))
+        found = compared(old, new, paths, _options((), assume))
     except known_errors() as problem:
         raise click.ClickException(str(problem)) from None
     if output_format != "text":
         _in_utf8()
-    render_pairs = {
+    render_found = {
         "text": comparison.comparison_text,
         "json": comparison.comparison_json,
         "markdown": comparison.comparison_markdown,
     }
-    click.echo(render_pairs[output_format](pairs))
+    click.echo(render_found[output_format](found))
     return 0
 
 

@@ -7,6 +7,7 @@ import sys
 
 from epochlint.findings.finding import NOTE
 from epochlint.lint import Options, check
+from epochlint.project.compare import UNCOMPARED
 from epochlint.report.text import check_text
 from epochlint.settings import find, load
 from epochlint.trouble import KIND
@@ -38,8 +39,9 @@ def run(paths: Sequence[str], *, force_exclude: bool) -> int:
 
 
 def troubled(report: Report) -> bool:
-    """Tells of epochlint's own faults with single files, and whether there were any."""
-    faults = [skipped for skipped in report.skipped if skipped.kind == KIND]
+    """Tells of epochlint's own faults with single files and of a revision that cannot be had, and whether there were
+    any."""
+    faults = [skipped for skipped in report.skipped if skipped.kind in (KIND, UNCOMPARED)]
     for skipped in faults:
         print(f"epochlint: {skipped.path}: {skipped.reason}", file=sys.stderr)
     return bool(faults)
@@ -61,7 +63,7 @@ def known_errors() -> tuple[type[Exception], ...]:
     """What the user can mend: told in one line, with status 2."""
     from epochlint.findings.baseline import BaselineError
     from epochlint.project.assumptions import AssumptionError
-    from epochlint.project.history import HistoryError
+    from epochlint.project.repository import HistoryError
     from epochlint.rules.chosen import UnknownRuleError
     from epochlint.rules.page import RuleFileError
     from epochlint.settings import SettingsError

@@ -1,7 +1,7 @@
 """The earlier revision of a run, read from git's objects, without touching the work tree.
 
 `epochlint check --since REV` compares each run with what it was at the merge base of REV and HEAD: its config, its
-launch and its accelerate file as they were then, under the name that it had then.
+launch and its accelerate file as they were then, under the names that they had then.
 """
 
 from __future__ import annotations
@@ -9,176 +9,126 @@ from __future__ import annotations
 import os
 
 from epochlint.documents.read import read
-from epochlint.files import decode
-from epochlint.project.join import Joined, Joiner
+from epochlint.files import LARGEST, Refusal, decode, read_bytes
+from epochlint.project.join import Joiner
 from epochlint.project.lookup import Lookup
+from epochlint.project.repository import HistoryError, folder_of, repository
+from epochlint.project.survey import data_files
 from epochlint.source import Source
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
     from epochlint.documents.document import Document
+    from epochlint.project.inline import Said
+    from epochlint.project.repository import Repository
     from epochlint.run.run import Run
     from epochlint.run.versions import Versions
 
-_READ = (".yaml", ".yml", ".json", ".toml", ".py", ".ipynb", ".sh", ".bash", ".sbatch", ".slurm", ".pbs", ".job")
-_SIZE = 8 * 1024 * 1024
+_HASHED = 256 * 1024 * 1024  # a larger file is not compared, and taken for another
+_POINTER = b"version https://git-lfs.github.com/spec/"
 
 
-class HistoryError(Exception):
-    """Why an earlier revision cannot be read; the text says what to do."""
+class Stored(Lookup):
+    """The project's files as git holds them: those of a commit, or of the index.
 
+    `tracked`: the paths that git holds now. Of other files (data that is ignored, a note of one's own) git knows
+    nothing; they are taken to have been what they are.
+    """
 
-class NoCommitError(HistoryError):
-    """A repository in which nothing has been committed yet."""
+    __slots__ = ("_below", "_current", "_files", "_tracked", "repository")
 
-
-class Git:
-    """A work tree. Asks git only to read; a repository's own settings run nothing."""
-
-    __slots__ = ("top",)
-
-    def __init__(self, folder: str) -> None:
-        """Raises HistoryError where `folder` lies in no work tree."""
-        self.top = folder
-        found = self.ask("rev-parse", "--show-toplevel")
-        if found is None:
-            raise HistoryError("not inside a git work tree")
-        self.top = found.decode("utf-8", "surrogateescape").rstrip("\n")
-
-    def ask(self, *arguments: str) -> bytes | None:
-        """What git prints; None where it fails or is not there."""
-        import subprocess
-
-        environment = {key: value for key, value in os.environ.items() if not key.startswith("GIT_")}
-        environment["LC_ALL"] = "C"
-        environment["GIT_OPTIONAL_LOCKS"] = "0"
-        command = ["git", "-c", "core.fsmonitor=false", "-c", "diff.external=", "-C", self.top, *arguments]
-        try:
-            done = subprocess.run(command, capture_output=True, check=False, env=environment, timeout=60)  # noqa: S603
-        except (OSError, subprocess.SubprocessError):
-            return None
-        return done.stdout if done.returncode == 0 else None
-
-    def commit(self, revision: str) -> str:
-        """The commit to compare with: the merge base of the revision and HEAD. Raises HistoryError."""
-        if revision.startswith("-"):
-            raise HistoryError(f"{revision!r} is no revision")
-        found = self.ask("rev-parse", "--verify", "--quiet", f"{revision}^{{commit}}")
-        if found is None:
-            if self.ask("rev-parse", "--verify", "--quiet", "HEAD") is None:
-                raise NoCommitError("the repository has no commit yet")
-            shallow = self.ask("rev-parse", "--is-shallow-repository") == b"true\n"
-            hint = "; the clone is shallow: fetch more of the history (fetch-depth: 0)" if shallow else ""
-            raise HistoryError(f"there is no revision {revision!r}{hint}")
-        commit = found.decode().strip()
-        base = self.ask("merge-base", commit, "HEAD")
-        return base.decode().split("\n")[0] if base else commit
-
-    def changed(self, commit: str, staged: bool = False) -> dict[str, str]:
-        """Path now -> path then, for every file that differs from the commit and was there then; absolute paths.
-        `staged`: the index instead of the work tree."""
-        arguments = ["diff", "--name-status", "-z", "-M", "--no-ext-diff", "--no-textconv", "--ignore-submodules"]
-        if staged:
-            arguments.append("--cached")
-        found = self.ask(*arguments, commit, "--")
-        if found is None:
-            raise HistoryError("git cannot compare the work tree with that revision")
-        words = found.decode("utf-8", "surrogateescape").split("\0")
-        pairs: dict[str, str] = {}
-        place = 0
-        while place + 1 < len(words):
-            status = words[place]
-            if status[:1] in ("R", "C"):
-                pairs[self.path(words[place + 2])] = self.path(words[place + 1])
-                place += 3
-                continue
-            if status[:1] == "M":
-                pairs[self.path(words[place + 1])] = self.path(words[place + 1])
-            elif status[:1] == "A":
-                pairs[self.path(words[place + 1])] = ""
-            place += 2
-        return pairs
-
-    def path(self, inside: str) -> str:
-        return os.path.join(self.top, *inside.split("/"))
-
-
-class Snapshot(Lookup):
-    """The project's files as they were at a commit; data files are those of the work tree."""
-
-    __slots__ = ("_blobs", "_folders_then", "_top", "git")
-
-    def __init__(self, git: Git, commit: str, given_root: str | None) -> None:
+    def __init__(
+        self, repository: Repository, files: dict[str, str], tracked: Collection[str], given_root: str | None
+    ) -> None:
+        """`files`: absolute path -> object name."""
         super().__init__(given_root)
-        self.git = git
-        self._top = git.top
-        self._blobs: dict[str, str] = {}
-        self._folders_then: set[str] = set()
-        listed = git.ask("ls-tree", "-r", "-z", commit) or b""
-        for line in listed.split(b"\0"):
-            head, tab, name = line.partition(b"\t")
-            words = head.split()
-            if not tab or len(words) < 3 or words[1] != b"blob" or words[0] == b"120000":
-                continue
-            path = git.path(name.decode("utf-8", "surrogateescape"))
-            self._blobs[path] = words[2].decode()
+        self.repository = repository
+        self._files = files
+        self._tracked = tracked
+        self._current: dict[str, bool] = {}
+        self._below: dict[str, list[str]] = {}
+        for path in files:
             folder = os.path.dirname(path)
-            while folder not in self._folders_then and len(folder) >= len(self._top):
-                self._folders_then.add(folder)
-                folder = os.path.dirname(folder)
+            if folder not in self._below:
+                self._add_folder(folder)
+            self._below[folder].append(path)
+
+    def _add_folder(self, folder: str) -> None:
+        while folder not in self._below and len(folder) >= len(self.repository.top):
+            self._below[folder] = []
+            folder = os.path.dirname(folder)
+
+    def __contains__(self, path: str) -> bool:
+        return path in self._files
 
     def is_inside(self, path: str, root: str) -> bool:
-        return (os.path.normpath(path) + os.sep).startswith(self._top.rstrip(os.sep) + os.sep)
+        if path in self._files or path in self._below:
+            return (path + os.sep).startswith(self.repository.top.rstrip(os.sep) + os.sep)
+        return super().is_inside(path, root)
 
     def is_there(self, path: str) -> bool:
-        return path in self._blobs or path in self._folders_then
+        return path in self._files or path in self._below or (self._is_unknown(path) and super().is_there(path))
 
     def is_file(self, path: str) -> bool:
-        return path in self._blobs
+        return path in self._files or (self._is_unknown(path) and super().is_file(path))
+
+    def _is_unknown(self, path: str) -> bool:
+        """Whether git holds no such file, then or now."""
+        return path not in self._files and path not in self._tracked
 
     def files(self, folder: str) -> list[str]:
-        if folder not in self._folders_then:
-            return []
-        return sorted(path for path in self._blobs if os.path.dirname(path) == folder)
+        return sorted([*self._below.get(folder, ()), *filter(self._is_unknown, super().files(folder))])
 
     def source(self, path: str) -> Source | None:
-        found = decode(self.start_of(path, _SIZE), self.shown(path)) if path in self._blobs else None
+        found = self.opened(path, self.shown(path)) if path in self._files else None
+        if path not in self._files and self._is_unknown(path):
+            return super().source(path)
         return found if isinstance(found, Source) else None
 
-    def start_of(self, path: str, most: int) -> bytes:
-        blob = self._blobs.get(path)
-        if blob is None:
-            return b""
-        data = self.git.ask("cat-file", "blob", blob) or b""
-        return data if len(data) <= most else b""
+    def opened(self, path: str, shown: str) -> Source | Refusal:
+        name = self._files.get(path)
+        data = self.repository.blobs.read(name, LARGEST) if name is not None else None
+        return decode(data, shown) if data is not None else Refusal(shown, "missing", "git does not hold it")
 
-    def differs(self, path: str) -> bool:
-        """Whether a file of the work tree has other bytes than it had at the commit."""
-        blob = self._blobs.get(path)
-        if blob is None:
-            return False
+    def start_of(self, path: str, most: int) -> bytes:
+        name = self._files.get(path)
+        if name is not None:
+            return self.repository.blobs.read(name, most) or b""
+        return super().start_of(path, most) if self._is_unknown(path) else b""
+
+    def is_current(self, path: str) -> bool:
+        found = self._current.get(path)
+        if found is None:
+            name = self._files.get(path)
+            found = self._current[path] = self._same(path, name) if name is not None else self._is_unknown(path)
+        return found
+
+    def _same(self, path: str, name: str) -> bool:
+        """Whether a file on disk holds what an object does: its bytes, the same lines with other ends, or what a
+        pointer of Git LFS stands for."""
         from hashlib import sha1, sha256
 
-        try:
-            with open(path, "rb") as file:
-                data = file.read(_SIZE)
-        except OSError:
+        data = read_bytes(path, path, _HASHED)
+        if isinstance(data, Refusal):
             return False
-        made = sha256 if len(blob) == 64 else sha1
-        return made(b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest() != blob
+        made = sha256 if len(name) == 64 else sha1
+        for form in (data, data.replace(b"\r\n", b"\n")):
+            if made(b"blob %d\0" % len(form) + form, usedforsecurity=False).hexdigest() == name:
+                return True
+        stored = self.repository.blobs.read(name, 1024) or b""
+        return stored.startswith(_POINTER) and b"oid sha256:" + sha256(data).hexdigest().encode() in stored
 
-    def below(self, folders: Iterable[str]) -> list[str]:
-        """The readable files at or below some paths, sorted."""
-        tops = [os.path.normpath(folder) for folder in folders]
-        return sorted(
-            path
-            for path in self._blobs
-            if path.endswith(_READ) and any(path == top or path.startswith(top.rstrip(os.sep) + os.sep) for top in tops)
-        )
+    def below(self, folders: Iterable[str]) -> Iterator[str]:
+        """The files at or below some paths, sorted."""
+        tops = [os.path.normpath(folder).rstrip(os.sep) for folder in folders]
+        for path in sorted(self._files):
+            if any(path == top or path.startswith(top + os.sep) for top in tops):
+                yield path
 
     def document_then(self, path: str) -> Document | None:
+        """What a file held, read anew (the same name may be kept for another form of it)."""
         source = self.source(path)
         document = read(source) if source is not None else None
         if document is not None:
@@ -187,75 +137,166 @@ class Snapshot(Lookup):
 
 
 class Earlier:
-    """The runs of an earlier revision that belong to files changed since."""
+    """The runs of an earlier revision that belong to files changed since.
 
-    __slots__ = ("changed", "commit", "joined", "snapshot")
+    `changed`: path now -> path then of what differs; "" for what is new. `elsewhere`: folders of runs that belong to
+    another repository (a submodule), of which nothing can be told.
+    """
+
+    __slots__ = ("_pairs", "changed", "elsewhere", "joined", "lookup", "said", "then")
 
     def __init__(
-        self, git: Git, revision: str, lookup: Lookup, runs: Iterable[Run], assumed: Versions, staged: bool = False
+        self,
+        repository: Repository,
+        revision: str,
+        lookup: Lookup,
+        runs: Sequence[Run],
+        assumed: Versions,
+        said: Said,
+        *,
+        staged: bool = False,
+        given: str | None = None,
     ) -> None:
-        """`runs` are those of today. Raises HistoryError."""
-        self.commit = git.commit(revision)
-        self.changed = git.changed(self.commit, staged)
-        self.joined = Joined()
-        self.snapshot = Snapshot(git, self.commit, lookup.given_root)
+        """`runs` are those of today; `staged`: they stand in the index; `given`: one is read from standard input under
+        that path. Raises HistoryError."""
+        commit = repository.base(revision)
+        self.lookup = lookup
+        self.changed = repository.changes(commit, None)
+        files = repository.files(commit)
+        self.then = Stored(repository, files, files.keys() | self.changed.keys(), lookup.given_root)
+        self.elsewhere: set[str] = set()
         if not staged:
-            self._compare_contents({path for run in runs for path in _files_of(run, lookup.working)})
-        touched = [run for run in runs if self.touches(run, lookup.working)]
-        then = [path for path in self.changed.values() if path.endswith(_READ)]
-        now = [os.path.normpath(os.path.join(lookup.working, run.path)) for run in touched]
-        then += [self.changed.get(path, path) for path in now]
+            self._compare(path for run in runs for path in self._files_of(run))
+        if given is not None and given in files:
+            self.changed[given] = given
+        touched = [run for run in runs if self._in_files(run)]
+        wanted = [self._then(path) for run in touched for path in self._written_in(run)]
         documents = [
             (path, document)
-            for path in dict.fromkeys(then)
-            if path and (document := self.snapshot.document_then(path)) is not None
+            for path in dict.fromkeys(wanted)
+            if path in self.then and (document := self.then.document_then(path)) is not None
         ]
-        self.joined = Joiner(self.snapshot, assumed).join(documents)
+        self.said = said.anew()  # what comments assume is what they said then
+        self.joined = Joiner(self.then, assumed, self.said).join(documents)
+        self._pairs = paired(touched, self.joined.runs, self._place_now, self._place_then)
 
-    def _compare_contents(self, paths: Iterable[str]) -> None:
-        """Adds files whose bytes differ though git, which goes by size and time, takes them for the same."""
-        for path in paths:
-            if path not in self.changed and self.snapshot.differs(path):
-                self.changed[path] = path
+    def _compare(self, paths: Iterable[str]) -> None:
+        """Adds what differs on disk, which the index does not tell, and what git does not hold."""
+        for path in set(paths):
+            if path in self.changed or not path.startswith(self.then.repository.top.rstrip(os.sep) + os.sep):
+                continue
+            if path in self.then:
+                if not self.then.is_current(path):
+                    self.changed[path] = path
+            elif self.lookup.is_file(path):
+                other = self._other_repository(path)
+                if other is None:
+                    self.changed[path] = ""
+                else:
+                    self.elsewhere.add(other)
 
-    def touches(self, run: Run, working: str) -> bool:
-        """Whether a changed file has a part in a run: it is the run's own, or a setting stands there."""
-        return any(path in self.changed for path in _files_of(run, working))
-
-    def of(self, run: Run, working: str, siblings: Iterable[Run]) -> Run | None:
-        """The earlier form of a run: the same trainer, path (or the path it was renamed from) and place among the
-        runs of its file; None where the run is new or nothing of it changed."""
-        now = os.path.normpath(os.path.join(working, run.path))
-        then = self.snapshot.shown(self.changed.get(now, now) or now)
-        earlier = [one for one in self.joined.runs if one.path == then and one.trainer == run.trainer]
-        if not earlier:
-            return None
-        mine = [one for one in siblings if one.path == run.path and one.trainer == run.trainer]
-        if len(mine) == len(earlier):
-            return earlier[mine.index(run)]
-        same = [one for one in earlier if one.label == run.label and one.command == run.command]
-        return same[0] if len(same) == 1 else None
-
-
-def _files_of(run: Run, working: str) -> set[str]:
-    """The files that a run was read from: its own, and those in which its settings stand."""
-    paths = {run.path}
-    for known in run.settings.values():
-        span = known.span or known.key_span
-        if span is not None:
-            paths.add(span.source.path)
-    return {os.path.normpath(os.path.join(working, path)) for path in paths}
-
-
-def work_tree(folder: str) -> Git | None:
-    """The work tree around a folder, told without starting git where there is none."""
-    current = folder
-    while not os.path.exists(os.path.join(current, ".git")):
-        upper = os.path.dirname(current)
-        if upper == current:
-            return None
-        current = upper
-    try:
-        return Git(folder)
-    except HistoryError:
+    def _other_repository(self, path: str) -> str | None:
+        """The folder of a repository inside this one that a file belongs to."""
+        folder = os.path.dirname(path)
+        while len(folder) > len(self.then.repository.top):
+            if os.path.exists(os.path.join(folder, ".git")):
+                return folder
+            folder = os.path.dirname(folder)
         return None
+
+    def touches(self, run: Run) -> bool:
+        """Whether a changed file has a part in a run: it is the run's own, a setting stands there, or it is data."""
+        return self._in_files(run) or any(
+            file in self.changed or not self.then.is_current(file)
+            for source in (*run.training, *run.validation)
+            for path in source.paths
+            for file in data_files(source, path, self.lookup)
+        )
+
+    def of(self, run: Run) -> Run | None:
+        """The earlier form of a run; None where it is new or nothing of it changed."""
+        return self._pairs.get(id(run))
+
+    def _in_files(self, run: Run) -> bool:
+        return any(path in self.changed for path in self._files_of(run))
+
+    def _files_of(self, run: Run) -> Iterator[str]:
+        """The files that a run was read from: those it is written in, and those in which its settings stand."""
+        yield from self._written_in(run)
+        for known in run.settings.values():
+            span = known.span or known.key_span
+            if span is not None:
+                yield self._absolute(span.source.path)
+
+    def _written_in(self, run: Run) -> tuple[str, ...]:
+        return tuple(self._absolute(path) for path in (run.path, run.launch) if path)
+
+    def _absolute(self, shown: str) -> str:
+        return self.lookup.absolute(shown)
+
+    def _then(self, path: str) -> str:
+        return self.changed.get(path, path)
+
+    def _place_now(self, run: Run) -> tuple[str, ...]:
+        """Where a run of today stood then: its file and its launch's."""
+        return tuple(self._then(self._absolute(path)) if path else "" for path in (run.path, run.launch))
+
+    def _place_then(self, run: Run) -> tuple[str, ...]:
+        return tuple(self.then.absolute(path) if path else "" for path in (run.path, run.launch))
+
+
+def paired(
+    now: Iterable[Run],
+    then: Iterable[Run],
+    place_now: Callable[[Run], tuple[str, ...]],
+    place_then: Callable[[Run], tuple[str, ...]],
+) -> dict[int, Run]:
+    """By `id` of a run: its earlier form.
+
+    `place_now` and `place_then` give (file, launch) in the names of then. Runs belong together where trainer, file and
+    launch are the same; several of one place in their order, if there are as many. A run whose launch is another is
+    the only one of its trainer and file on both sides.
+    """
+    pairs: dict[int, Run] = {}
+    left_now, left_then = list(now), list(then)
+    for parts in (2, 1):  # file and launch, then the file alone
+        olds: dict[tuple[str, ...], list[Run]] = {}
+        news: dict[tuple[str, ...], list[Run]] = {}
+        for run in left_then:
+            olds.setdefault((run.trainer, *place_then(run)[:parts]), []).append(run)
+        for run in left_now:
+            news.setdefault((run.trainer, *place_now(run)[:parts]), []).append(run)
+        for key, runs in news.items():
+            others = olds.get(key, [])
+            if parts == 1 and (len(runs) > 1 or len(others) > 1):
+                continue
+            pairs.update(_in_order(runs, others))
+        taken = {id(old) for old in pairs.values()}
+        left_now = [run for run in left_now if id(run) not in pairs]
+        left_then = [run for run in left_then if id(run) not in taken]
+    return pairs
+
+
+def _in_order(runs: list[Run], others: list[Run]) -> Iterator[tuple[int, Run]]:
+    """As many on both sides: one by one. Else those that command, method, model and rate tell apart."""
+    if len(runs) == len(others):
+        yield from zip(map(id, runs), others, strict=True)
+        return
+    for run in runs:
+        same = [other for other in others if _mark(other) == _mark(run)]
+        if len(same) == 1 and sum(_mark(one) == _mark(run) for one in runs) == 1:
+            yield id(run), same[0]
+
+
+def _mark(run: Run) -> tuple[object, ...]:
+    return run.command, *(run.setting(name).value for name in ("method", "model", "learning_rate"))
+
+
+def staged(paths: Sequence[str], given_root: str | None) -> Stored | None:
+    """The files of the index; None outside a work tree, or where it cannot be read."""
+    try:
+        found = repository(folder_of(paths))
+        files = found.files(None) if found is not None else {}
+    except HistoryError:
+        return None  # said by who compares
+    return Stored(found, files, files.keys(), given_root) if found is not None else None

@@ -29,6 +29,10 @@ class Said:
         self._judged = {id(settings.own)}
         self._files: dict[str, tuple[Assumptions, list[Observation]]] = {}
 
+    def anew(self) -> Said:
+        """The same settings for other forms of the files."""
+        return Said(self._settings, self.working)
+
     def settings(self, path: str) -> Settings:
         """The settings for an absolute path, their assumptions and trainers judged. Raises SettingsError."""
         found = self._settings.of(path)

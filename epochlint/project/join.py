@@ -11,6 +11,7 @@ import os
 
 from epochlint.documents.document import Document, Mapping, Scalar, walk
 from epochlint.project.companions import Companions, find
+from epochlint.project.delegates import delegates
 from epochlint.project.inline import Said
 from epochlint.project.kubernetes import embedded, manifests, processes
 from epochlint.project.lookup import Lookup
@@ -84,7 +85,7 @@ class Joiner:
     """Joins the documents of one check. `assumed` are the versions said on the command line, `said` knows what comments
     and settings assume."""
 
-    __slots__ = ("_launches", "_used", "_versions", "assumed", "joined", "lookup", "said")
+    __slots__ = ("_launches", "_started", "_used", "_versions", "assumed", "joined", "lookup", "said")
 
     def __init__(self, lookup: Lookup, assumed: Versions, said: Said | None = None) -> None:
         self.lookup = lookup
@@ -94,6 +95,7 @@ class Joiner:
         self._used: set[str] = set()  # real paths of configs and scripts that a stronger beginning has read
         self._versions: dict[str, Versions] = {}
         self._launches: dict[str, list[Launch]] = {}
+        self._started: set[Launch] = set()
 
     def join(self, documents: Iterable[tuple[str, Document]]) -> Joined:
         """`documents` are pairs of absolute path and document."""
@@ -165,16 +167,20 @@ class Joiner:
                 yield Launch(start, document, os.path.join(folder, command.folder or ""), corner)
 
     def _launched(self, launch: Launch) -> None:
-        """The runs of a launch."""
+        """The runs of a launch, once: a script that is given leads to the launches near it, which may be given, too."""
+        if launch in self._started:
+            return
+        self._started.add(launch)
         before = len(self.joined.runs)
         start = launch.start
         configs = self._configs_of(launch)
         script = self._script_of(launch)
-        if script is not None and self._scripted(script, launch, configs):
+        if script is not None and (self._scripted(script, launch, configs) or self._delegated(script, launch, configs)):
             self._use(script)
         else:
             self._direct(launch, configs, script)
         for run in self.joined.runs[before:]:
+            run.launch = launch.document.source.path
             run.observations.extend(launch_observations(start))
             self._place_on_gpus(run, launch)
             if launch.corner is not None:
@@ -320,6 +326,17 @@ class Joiner:
                 launch=launch,
             )
         return found
+
+    def _delegated(self, script: str, launch: Launch, configs: list[tuple[str, Document]]) -> bool:
+        """The runs of a module that a script without any hands over to."""
+        document = self.lookup.read(script)
+        if document is None:
+            return False
+        for path in delegates(document.source.text, os.path.dirname(script), self.lookup):
+            if self._scripted(path, launch, configs):
+                self._use(path)
+                return True
+        return False
 
     def _parsed(
         self,

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from epochlint.documents.document import Document
+    from epochlint.files import Refusal
 
 _MARKS = (".git", "epochlint.toml")
 _COMPANION_SIZE = 200 * 1024
@@ -30,13 +31,14 @@ _LAUNCHES = (
 class Lookup:
     """Documents by path, each read once."""
 
-    __slots__ = ("_documents", "_endings", "_folders", "_roots", "given_root", "working")
+    __slots__ = ("_documents", "_endings", "_folders", "_roots", "_shown", "given_root", "working")
 
     def __init__(self, given_root: str | None = None) -> None:
         self.working = os.getcwd()
         self.given_root = given_root
         self._documents: dict[str, Document | None] = {}
         self._roots: dict[str, str] = {}
+        self._shown: dict[str, str] = {}  # path as shown -> absolute path, of the documents that were read
         self._folders: dict[str, list[str]] = {}
         self._endings: dict[tuple[str, tuple[str, ...]], list[str]] = {}
 
@@ -46,6 +48,10 @@ class Lookup:
         if relative.startswith(".."):
             relative = path
         return relative.replace(os.sep, "/")
+
+    def absolute(self, shown: str) -> str:
+        """The path that is shown as another. A name that is not UTF-8 is shown with marks in its place."""
+        return self._shown.get(shown) or os.path.normpath(os.path.join(self.working, shown))
 
     def root(self, folder: str) -> str:
         """The nearest folder above with `.git` or epochlint settings, else the folder that was given."""
@@ -119,8 +125,16 @@ class Lookup:
 
     def source(self, path: str) -> Source | None:
         """The text of a file; None where it cannot be read."""
-        source = open_source(path, self.shown(path))
+        source = self.opened(path, self.shown(path))
         return source if isinstance(source, Source) else None
+
+    def opened(self, path: str, shown: str) -> Source | Refusal:
+        """The text of a file, or why there is none."""
+        return open_source(path, shown)
+
+    def is_current(self, path: str) -> bool:
+        """Whether a file on disk is what is meant here by its path."""
+        return True
 
     def start_of(self, path: str, most: int) -> bytes:
         """The bytes of a file of at most `most` bytes; nothing of a larger one."""
@@ -135,6 +149,7 @@ class Lookup:
     def keep(self, path: str, document: Document) -> None:
         """A document that was read already."""
         self._documents[os.path.realpath(path)] = document
+        self._shown[document.source.path] = path
 
     def naming(self, path: str, suffixes: tuple[str, ...] = _LAUNCHES) -> Iterator[str]:
         """The launch scripts (or files with other suffixes) that hold a file's name, near it: in its folder, in its

@@ -76,7 +76,7 @@ class Survey:
         """The data files that a path of a source means."""
         known = self._files.setdefault(id(source), {})
         if path not in known:
-            known[path] = _data_files(source, path, self._lookup)
+            known[path] = data_files(source, path, self._lookup)
         return known[path]
 
     def files(self, sources: list[DataSource]) -> list[str]:
@@ -240,8 +240,14 @@ def _size(path: str) -> int:
         return 0
 
 
+def data_files(source: DataSource, path: str, lookup: Lookup) -> list[str]:
+    """The data files that a path in a config means: itself, a folder's, or those of a glob; all inside the project.
+    None of them where one is not what it was at the revision that is looked at."""
+    files = _data_files(source, path, lookup)
+    return files if all(map(lookup.is_current, files)) else []
+
+
 def _data_files(source: DataSource, path: str, lookup: Lookup) -> list[str]:
-    """The data files that a path in a config means: itself, a folder's, or those of a glob; all inside the project."""
     base = source.base
     found = lookup.resolve(path, base)
     if found is not None and os.path.isfile(found):

@@ -9,12 +9,14 @@ from epochlint.report.explain import value_text
 from epochlint.report.json_report import fact_json
 from epochlint.report.markdown import cell, code
 from epochlint.report.places import printable
+from epochlint.report.text import plural
 from epochlint.run.known import show
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from epochlint.lint import Checked
     from epochlint.run.known import Known
+    from epochlint.run.run import Run
 
 # fact -> what a person calls it
 ROWS = (
@@ -66,9 +68,51 @@ class Pair:
         rate, factor = self.facts("learning_rate")[0].number, self.factor
         return (rate * sqrt(factor), rate * factor) if rate is not None and factor is not None else None
 
+    @property
+    def differs(self) -> bool:
+        """Whether any number that is shown is another."""
+        return any(before != after for _, before, after in self.rows())
 
-def comparison_text(pairs: list[Pair]) -> str:
-    return "\n\n".join(_text(pair) for pair in pairs) if pairs else "No training run on both sides."
+    def rows(self) -> list[tuple[str, str, str]]:
+        """What a person calls a fact, and its old and new value as text."""
+        return [
+            (words, value_text(self.old, name, old), value_text(self.new, name, new))
+            for name, words in ROWS
+            for old, new in (self.facts(name),)
+        ]
+
+
+class Comparison:
+    """The runs that stand on both sides, and those that do on one."""
+
+    __slots__ = ("added", "pairs", "removed")
+
+    def __init__(self, pairs: list[Pair]) -> None:
+        self.pairs = pairs
+        self.added: list[Run] = []
+        self.removed: list[Run] = []
+
+    @property
+    def changed(self) -> list[Pair]:
+        return [pair for pair in self.pairs if pair.differs]
+
+
+def comparison_text(found: Comparison) -> str:
+    """Every run that changed, and how many did not."""
+    # Of one run that was asked for, everything is shown.
+    shown = found.pairs if len(found.pairs) == 1 else found.changed
+    parts = [_text(pair) for pair in shown]
+    others = [f"  {word:<7} {run.path}" for word, runs in _others(found) for run in runs]
+    if others:
+        parts.append("\n".join(map(printable, ["on one side only:", *others])))
+    same = len(found.pairs) - len(shown)
+    if same:
+        parts.append(f"{plural(same, 'run')} without a change.")
+    return "\n\n".join(parts) if parts else "No training run on both sides."
+
+
+def _others(found: Comparison) -> tuple[tuple[str, list[Run]], ...]:
+    return ("new", found.added), ("gone", found.removed)
 
 
 def _text(pair: Pair) -> str:
@@ -100,37 +144,34 @@ def _row(pair: Pair, name: str, words: str) -> str:
     return f"  {words:<18} {before:<24} {after:<24} {change}".rstrip()
 
 
-def comparison_markdown(pairs: list[Pair]) -> str:
+def comparison_markdown(found: Comparison) -> str:
     """The same for a pull request's summary; only what changed."""
     lines: list[str] = []
-    for pair in pairs:
-        rows = []
-        for name, words in ROWS:
-            old, new = pair.facts(name)
-            before, after = value_text(pair.old, name, old), value_text(pair.new, name, new)
-            if before != after:
-                rows.append(f"| {words} | {cell(before)} | {cell(after)} |")
-        if rows:
-            lines += [f"### {code(pair.new.run.path)}", "", "| | before | after |", "|---|---|---|", *rows]
-            rates = pair.rates()
-            if rates is not None and pair.factor != 1:
-                lines += ["", f"Square-root rule: {show(rates[0])}; linear rule: {show(rates[1])}."]
-            lines.append("")
+    for pair in found.changed:
+        rows = [f"| {words} | {cell(old)} | {cell(new)} |" for words, old, new in pair.rows() if old != new]
+        lines += [f"### {code(pair.new.run.path)}", "", "| | before | after |", "|---|---|---|", *rows]
+        rates = pair.rates()
+        if rates is not None and pair.factor != 1:
+            lines += ["", f"Square-root rule: {show(rates[0])}; linear rule: {show(rates[1])}."]
+        lines.append("")
+    lines += [f"- {word}: {code(run.path)}" for word, runs in _others(found) for run in runs]
     return "\n".join(lines)
 
 
-def comparison_json(pairs: list[Pair]) -> str:
+def comparison_json(found: Comparison) -> str:
     runs = [
         {
             "old": pair.old_label,
             "new": pair.new_label,
             "trainer": pair.new.run.trainer,
+            "changed": pair.differs,
             "batch_factor": pair.factor,
             "rates": dict(zip(("square_root", "linear"), pair.rates() or (None, None), strict=True)),
             "facts": {
                 name: {"old": fact_json(pair.facts(name)[0]), "new": fact_json(pair.facts(name)[1])} for name, _ in ROWS
             },
         }
-        for pair in pairs
+        for pair in found.pairs
     ]
-    return json.dumps({"version": 1, "runs": runs}, indent=2, ensure_ascii=False)
+    sides = {name: [run.path for run in side] for name, side in (("added", found.added), ("removed", found.removed))}
+    return json.dumps({"version": 1, "runs": runs, **sides}, indent=2, ensure_ascii=False)

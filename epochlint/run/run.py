@@ -140,6 +140,7 @@ class Run:
         "defaults",
         "eras",
         "label",
+        "launch",
         "observations",
         "overlong",
         "path",
@@ -166,6 +167,7 @@ class Run:
         self.versions = versions
         self.version: str | None = None  # of the trainer's own package, for `explain`
         self.label = ""  # tells several runs of one file apart: "cell 3", "learning_rate=1e-5"
+        self.launch = ""  # the file whose command starts it, as shown; empty where none is known
         self.command: tuple[str, ...] = ()  # ("trl", "sft"), ("python", "train.py")
         self.settings: dict[str, Known] = {}
         self.defaults: dict[str, object] = {}  # what a setting is where nobody writes it, also where somebody did

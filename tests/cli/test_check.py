@@ -92,7 +92,6 @@ def test_select_and_ignore(warned: Path, run: Run) -> None:
         (("--output", "sarif"), "'sarif' is not FORMAT=FILE"),
         (("--output", "sarf=x"), "'sarf=x' is not FORMAT=FILE"),
         (("--fail-on", "fatal"), "fatal"),
-        (("--since", "HEAD"), "not inside a git work tree"),
         (("--config", "none.toml"), "none.toml"),
         (("--baseline-run", "none.yaml"), "none.yaml"),
         (("-", "b.yaml"), "`-` reads standard input and stands alone"),
