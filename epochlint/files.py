@@ -204,6 +204,17 @@ def open_source(path: str, shown: str) -> Source | Refusal:
     return data if isinstance(data, Refusal) else decode(data, shown)
 
 
+def real_path(path: str, folders: dict[str, str]) -> str:
+    """The path with its links followed, as `os.path.realpath` gives it. `folders` keeps what was found for folders:
+    those of a thousand files are few."""
+    folder, name = paths.split(paths.abspath(path))
+    real = folders.get(folder)
+    if real is None:
+        real = folders[folder] = paths.realpath(folder)
+    joined = paths.join(real, name)
+    return paths.realpath(joined) if paths.islink(joined) else joined
+
+
 # --- Finding ----------------------------------------------------------------------------------------------------------
 
 
@@ -315,6 +326,7 @@ def discover(
     excluded = matcher(patterns) if patterns else None
     top = paths.abspath(base) if base is not None else cwd
     seen: set[str] = set()
+    folders: dict[str, str] = {}
     for path in given:
         if paths.isdir(path):
             real = paths.realpath(path)
@@ -333,7 +345,7 @@ def discover(
             inside = shown if not paths.isabs(path) and not shown.startswith("..") else shown.rsplit("/", 1)[-1]
             if skipped_path(inside) or (excluded is not None and excluded(_from(top, cwd, path))):
                 continue
-        real = paths.realpath(path)
+        real = real_path(path, folders)
         if real not in seen:
             seen.add(real)
             yield Found(path, shown, shown, True)

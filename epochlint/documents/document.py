@@ -183,7 +183,15 @@ class Document:
 
 
 def walk(node: Node, limit: int = 100_000) -> Iterator[tuple[tuple[str, ...], Entry]]:
-    """Every entry below a node with its path of keys, depth first, each shared (aliased) node once, at most `limit`.
+    """Every entry below a node with its path of keys, depth first, each shared (aliased) node once, at most `limit`."""
+    for path, mapping in mappings_in(node, limit):
+        for entry in mapping.entries:
+            yield (*path, entry.key), entry
+
+
+def mappings_in(node: Node, limit: int = 100_000) -> Iterator[tuple[tuple[str, ...], Mapping]]:
+    """Every mapping in a node, itself too, with its path of keys, depth first, each shared node once, up to `limit`
+    entries.
 
     Iterative, since documents can nest as deeply as their parser lets them.
     """
@@ -195,11 +203,9 @@ def walk(node: Node, limit: int = 100_000) -> Iterator[tuple[tuple[str, ...], En
             continue
         seen.add(id(current))
         if isinstance(current, Mapping):
-            below: list[tuple[tuple[str, ...], Node]] = []
-            for entry in current.entries:
-                limit -= 1
-                yield (*path, entry.key), entry
-                below.append(((*path, entry.key), entry.value))
-            stack.extend(reversed(below))
+            limit -= len(current.entries)
+            yield path, current
+            below = [entry for entry in current.entries if isinstance(entry.value, (Mapping, Sequence))]
+            stack.extend(((*path, entry.key), entry.value) for entry in reversed(below))
         elif isinstance(current, Sequence):
-            stack.extend((path, item) for item in reversed(current.items))
+            stack.extend((path, item) for item in reversed(current.items) if isinstance(item, (Mapping, Sequence)))

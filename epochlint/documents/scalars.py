@@ -323,6 +323,15 @@ def number(node: Node | None) -> int | float | None:
     return text_number(value) if isinstance(value, str) else None
 
 
+def plain_number(node: Scalar) -> bool:
+    """Whether a scalar is written as the number that it loads as, so that `number` is its value and nothing about it is
+    misread. True for nearly all numbers."""
+    value, raw = node.value, node.raw
+    if type(value) is int:
+        return raw.isdecimal() and (raw[0] != "0" or raw == "0") and value <= _LARGEST
+    return type(value) is float and ":" not in raw and -_LARGEST <= value <= _LARGEST
+
+
 def text_number(text: str) -> int | float | None:
     """The number that a text stands for, None where it stands for none (or for none that `number` takes)."""
     text = text.strip()

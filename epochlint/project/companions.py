@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from epochlint.documents.document import Mapping, Scalar, walk
+from epochlint.documents.document import Mapping, Scalar, mappings_in
 from epochlint.run.budget import Budget
 from epochlint.run.known import UNKNOWN, Known
 from epochlint.run.observation import Observation
@@ -54,8 +54,12 @@ def find(lookup: Lookup, base: str, mappings: Sequence[Mapping], named: dict[str
 
 def _deepspeed(lookup: Lookup, mapping: Mapping, base: str) -> Mapping | None:
     """The file or the block under `deepspeed`, at the top or in a section."""
-    for path, entry in walk(mapping, 2_000):
-        if entry.key in ("deepspeed", "deepspeed_config") and len(path) <= 2:
+    for path, inner in mappings_in(mapping, 2_000):
+        if len(path) > 1 or not ("deepspeed" in inner or "deepspeed_config" in inner):
+            continue
+        for entry in inner.entries:
+            if entry.key not in ("deepspeed", "deepspeed_config"):
+                continue
             if isinstance(entry.value, Mapping):
                 return entry.value if deepspeed.is_config(entry.value) else None
             if isinstance(entry.value, Scalar) and isinstance(entry.value.value, str):

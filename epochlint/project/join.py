@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 
-from epochlint.documents.document import Document, Mapping, Scalar, walk
+from epochlint.documents.document import Document, Mapping, Scalar, mappings_in
 from epochlint.project.companions import Companions, find
 from epochlint.project.delegates import delegates
 from epochlint.project.inline import Said
@@ -557,10 +557,10 @@ class Joiner:
         return found.copy()
 
     def _use(self, path: str) -> None:
-        self._used.add(os.path.realpath(path))
+        self._used.add(self.lookup.real(path))
 
     def _is_used(self, path: str) -> bool:
-        return os.path.realpath(path) in self._used
+        return self.lookup.real(path) in self._used
 
 
 def _commands(document: Document) -> Iterator[tuple[Command, Corner | None]]:
@@ -586,10 +586,7 @@ def _commands(document: Document) -> Iterator[tuple[Command, Corner | None]]:
 def duplicates(mapping: Mapping, flags: bool = False) -> list[Observation]:
     """Keys that one mapping sets twice, at the second place. Flags: only where both give one value."""
     found: list[Observation] = []
-    pending = [mapping]
-    if not flags:
-        pending += [entry.value for _, entry in walk(mapping, 20_000) if isinstance(entry.value, Mapping)]
-    for one in pending:
+    for one in [mapping] if flags else [inner for _, inner in mappings_in(mapping, 20_000)]:
         if len(one.last) == len(one.entries):
             continue
         first: dict[str, object] = {}

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 
 from epochlint.documents.read import read
-from epochlint.files import open_source
+from epochlint.files import open_source, real_path
 from epochlint.source import Source
 
 TYPE_CHECKING = False
@@ -31,12 +31,16 @@ _LAUNCHES = (
 class Lookup:
     """Documents by path, each read once."""
 
-    __slots__ = ("_documents", "_endings", "_folders", "_roots", "_shown", "given_root", "working")
+    __slots__ = (
+        "_documents", "_endings", "_folders", "_real", "_real_folders", "_roots", "_shown", "given_root", "working",
+    )  # fmt: skip
 
     def __init__(self, given_root: str | None = None) -> None:
         self.working = os.getcwd()
         self.given_root = given_root
-        self._documents: dict[str, Document | None] = {}
+        self._documents: dict[str, Document | None] = {}  # by real path
+        self._real: dict[str, str] = {}
+        self._real_folders: dict[str, str] = {}
         self._roots: dict[str, str] = {}
         self._shown: dict[str, str] = {}  # path as shown -> absolute path, of the documents that were read
         self._folders: dict[str, list[str]] = {}
@@ -92,10 +96,17 @@ class Lookup:
     def is_inside(self, path: str, root: str) -> bool:
         """Whether a path, its links followed, lies below a root."""
         try:
-            real, top = os.path.realpath(path), os.path.realpath(root)
+            real, top = self.real(path), self.real(root)
         except (OSError, ValueError):
             return False
         return (real + os.sep).startswith(top.rstrip(os.sep) + os.sep)
+
+    def real(self, path: str) -> str:
+        """A path with its links followed; each is looked at once."""
+        found = self._real.get(path)
+        if found is None:
+            found = self._real[path] = real_path(path, self._real_folders)
+        return found
 
     def is_there(self, path: str) -> bool:
         return os.path.exists(path)
@@ -116,7 +127,7 @@ class Lookup:
 
     def read(self, path: str) -> Document | None:
         """The document at an absolute path."""
-        key = os.path.realpath(path)
+        key = self.real(path)
         if key not in self._documents:
             self._documents[key] = None  # a file that includes itself finds nothing
             source = self.source(path)
@@ -148,7 +159,7 @@ class Lookup:
 
     def keep(self, path: str, document: Document) -> None:
         """A document that was read already."""
-        self._documents[os.path.realpath(path)] = document
+        self._documents[self.real(path)] = document
         self._shown[document.source.path] = path
 
     def naming(self, path: str, suffixes: tuple[str, ...] = _LAUNCHES) -> Iterator[str]:

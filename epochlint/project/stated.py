@@ -55,7 +55,7 @@ def stated(run: Run, lookup: Lookup) -> list[Observation]:
 
 
 def _worth_reading(text: str) -> bool:
-    """Whether a comment may hold one of the words: finding the comments of a text for certain takes its scanner."""
+    """Whether a comment may state something: finding the comments of a text for certain takes its scanner."""
     if "/*" in text:
         return True
     text = text.lower()
@@ -66,10 +66,14 @@ def _worth_reading(text: str) -> bool:
             line = text[start:end] if end >= 0 else text[start:]
             for mark in ("#", "//"):
                 behind = line.find(mark)
-                if behind >= 0 and word in line[behind:]:
+                if behind >= 0 and word in line[behind:] and _may_state(line[behind:]):
                     return True
             at = text.find(word, end) if end >= 0 else -1
     return False
+
+
+def _may_state(text: str) -> bool:
+    return len(text) > _LONGEST or any(pattern.search(text) for pattern in (_BATCH, _SUM, _EXAMPLES))
 
 
 def _int(text: str) -> int:

@@ -86,9 +86,18 @@ class Engine:
         places = self._gated
         if not (self._pedantic and len(scenarios.workers) * len(scenarios.run.eras) > 1):
             # Most rules end here: what does not hold in the likeliest scenario to contradict is no finding.
-            impossible = self._shortlist.impossible(Context(scenarios.first, scenarios))
-            places = [place for place in places if not impossible >> place & 1]
+            first = Context(scenarios.first, scenarios)
+            impossible = self._shortlist.impossible(first)
+            places = [place for place in places if not impossible >> place & 1 and self._may_hold(place, first)]
         return _joined([(case.rule, found) for case, found in self._judged(scenarios, baselines, places) if found])
+
+    def _may_hold(self, place: int, first: Context) -> bool:
+        rule, one = self._checks[place]
+        if one.when is None or one.compares:
+            return True
+        first.thresholds = rule.thresholds
+        first.touched.clear()
+        return closure(one.when)(first) is True
 
     def not_evaluated(self, scenarios: Scenarios, baselines: Sequence[Baseline] = ()) -> list[NotEvaluated]:
         """The rules that can neither hold nor be excluded for one run, with what they would need to know."""

@@ -78,9 +78,15 @@ def _of_baseline(context: Context, name: str) -> Known:
     return budget.get(name[9:]) if name.startswith("settings.") else budget.fact(name)
 
 
+_made: dict[int, tuple[Node, Function]] = {}  # by the identity of the expression, which is kept beside its function
+
+
 def closure(node: Node) -> Function:
-    """The function of a compiled expression."""
-    return _MAKERS[node[0]](*node[1:])
+    """The function of a compiled expression, made once."""
+    found = _made.get(id(node))
+    if found is None:
+        found = _made[id(node)] = node, _MAKERS[node[0]](*node[1:])
+    return found[1]
 
 
 # Names --------------------------------------------------------------------------------------------------------------

@@ -17,19 +17,16 @@ if TYPE_CHECKING:
 class Tier:
     """A level and the condition that earns it; `message` replaces the check's own."""
 
-    __slots__ = ("_function", "level", "message", "when")
+    __slots__ = ("level", "message", "when")
 
     def __init__(self, level: str, when: Node, message: Parts | None) -> None:
         self.level = level
         self.when = when
         self.message = message
-        self._function: Function | None = None
 
     @property
     def holds(self) -> Function:
-        if self._function is None:
-            self._function = closure(self.when)
-        return self._function
+        return closure(self.when)
 
 
 class Check:
@@ -40,7 +37,7 @@ class Check:
     or None, parts); the first that fits speaks. `required` are parts of `when` that ask one name alone: (name, path).
     """
 
-    __slots__ = ("_gate", "at", "compares", "edit", "messages", "observation", "related", "required", "tiers", "when")
+    __slots__ = ("at", "compares", "edit", "messages", "observation", "related", "required", "tiers", "when")
 
     def __init__(self, compiled: Any) -> None:
         observation, when, tiers, at, messages, related, edit, compares, required = compiled
@@ -53,13 +50,10 @@ class Check:
         self.edit: tuple[Any, ...] | None = edit  # (setting, text, title, safe, condition)
         self.compares: bool = compares  # it needs a baseline
         self.required: tuple[tuple[str, tuple[int, ...]], ...] = required
-        self._gate: Function | None = None
 
     @property
     def gate(self) -> Function | None:
-        if self._gate is None and self.when is not None:
-            self._gate = closure(self.when)
-        return self._gate
+        return closure(self.when) if self.when is not None else None
 
 
 class Rule:

@@ -8,6 +8,7 @@ values (all that nobody wrote): so each answer is kept by the value, and most co
 from __future__ import annotations
 
 from epochlint.rules.expression import closure
+from epochlint.run.known import UNKNOWN
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,8 +16,10 @@ if TYPE_CHECKING:
 
     from epochlint.rules.expression import Context, Node
     from epochlint.rules.rule import Check, Rule
+    from epochlint.run.known import Known
 
 _PLAIN = frozenset({bool, int, float, str, type(None)})
+_OTHER = object()
 
 
 class _Name:
@@ -65,11 +68,9 @@ class Shortlist:
                 if not left:
                     continue
                 known = look(one.name)
-                kind = type(known.value)
-                if kind not in _PLAIN:
+                key = None if known is UNKNOWN else _key(known)
+                if key is _OTHER:
                     continue
-                placed = known.key_span is not None
-                key = (known.value, kind, known.exact, known.low, known.high, known.origin, placed)
                 computed, failing = one.answers.get(key, (0, 0))
                 missing = left & ~computed
                 if missing:
@@ -77,6 +78,14 @@ class Shortlist:
                     one.answers[key] = computed | missing, failing
                 fails |= failing
         return fails
+
+
+def _key(known: Known) -> object:
+    """What an expression can see of a value."""
+    kind = type(known.value)
+    if kind not in _PLAIN:
+        return _OTHER
+    return known.value, kind, known.exact, known.low, known.high, known.origin, known.key_span is None
 
 
 def _failing(name: _Name, wanted: int, context: Context) -> int:

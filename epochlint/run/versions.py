@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -90,37 +91,15 @@ class VersionRange:
 
     def narrowed(self, other: VersionRange) -> VersionRange:
         """Both together. Where they contradict each other, `self` stays: the narrower word was closer to the run."""
-        low = self.low
-        if other.low is not None and (low is None or version_key(other.low) > version_key(low)):
-            low = other.low
-        high = self.high
-        if other.high is not None and (high is None or version_key(other.high) < version_key(high)):
-            high = other.high
-        below = self.below
-        if other.below is not None and (below is None or version_key(other.below) < version_key(below)):
-            below = other.below
-        merged = VersionRange(low, high, below, self.span or other.span)
-        return self if merged.empty else merged
-
-    @property
-    def empty(self) -> bool:
-        if self.low is None:
-            return False
-        low = version_key(self.low)
-        return (self.high is not None and version_key(self.high) < low) or (
-            self.below is not None and version_key(self.below) <= low
-        )
+        both = _both(self.low, self.high, self.below, other.low, other.high, other.below)
+        span = self.span or other.span
+        if both is None or (both == (self.low, self.high, self.below) and span is self.span):
+            return self
+        return VersionRange(*both, span)
 
     def meets(self, low: str | None, high: str | None) -> bool:
         """Whether some possible version lies in [low, high)."""
-        if high is not None and self.low is not None and version_key(self.low) >= version_key(high):
-            return False
-        if low is None:
-            return True
-        key = version_key(low)
-        if self.high is not None and version_key(self.high) < key:
-            return False
-        return self.below is None or version_key(self.below) > key
+        return _meet(self.low, self.high, self.below, low, high)
 
     def at_least(self, version: str) -> bool | None:
         """Whether every possible version is `version` or newer (True), none is (False), or it depends (None)."""
@@ -135,6 +114,39 @@ class VersionRange:
 
     def __repr__(self) -> str:
         return f"VersionRange({self.low}, {self.high}, below={self.below})"
+
+
+# Few versions are compared, and these often.
+
+
+@lru_cache(maxsize=10_000)
+def _both(
+    low: str | None, high: str | None, below: str | None, since: str | None, last: str | None, until: str | None
+) -> tuple[str | None, str | None, str | None] | None:
+    """The ends of two ranges together; None where they contradict each other."""
+    if since is not None and (low is None or version_key(since) > version_key(low)):
+        low = since
+    if last is not None and (high is None or version_key(last) < version_key(high)):
+        high = last
+    if until is not None and (below is None or version_key(until) < version_key(below)):
+        below = until
+    if low is not None:
+        key = version_key(low)
+        if (high is not None and version_key(high) < key) or (below is not None and version_key(below) <= key):
+            return None
+    return low, high, below
+
+
+@lru_cache(maxsize=10_000)
+def _meet(low: str | None, high: str | None, below: str | None, since: str | None, until: str | None) -> bool:
+    if until is not None and low is not None and version_key(low) >= version_key(until):
+        return False
+    if since is None:
+        return True
+    key = version_key(since)
+    if high is not None and version_key(high) < key:
+        return False
+    return below is None or version_key(below) > key
 
 
 ANY = VersionRange()
@@ -204,5 +216,6 @@ class Versions:
         return Versions(dict(self._ranges))
 
 
+@lru_cache(maxsize=2000)
 def canonical(package: str) -> str:
     return re.sub(r"[-_.]+", "-", package).lower()

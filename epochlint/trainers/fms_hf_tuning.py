@@ -13,7 +13,6 @@ from epochlint.run.known import COMPANION, DEFAULT, UNKNOWN, WRITTEN, Known
 from epochlint.run.run import DataSource
 from epochlint.trainers import tables
 from epochlint.trainers.hf import keys, refusals
-from epochlint.trainers.hf.loading import copied
 from epochlint.trainers.hf.reader import Hf
 from epochlint.trainers.on_hf import own_keys, require_transformers, told_by_keys
 from epochlint.trainers.settings import MISSING, Loader, text_of
@@ -66,7 +65,7 @@ def read(reading: Reading) -> Run:
     require_transformers(reading, "fms-hf-tuning", _NEWEST)
     table = tables.load("fms-hf-tuning", "config")
     flags = reading.via == "argparse"
-    reading = copied(reading, reading.layers)
+    reading = reading.over(reading.layers)
     reading.via = "argparse" if flags else "parse_dict"
     hf = Hf(reading, LABEL, table, (), Loader("argparse", converts_text=True) if flags else LOADER)
     own = own_keys(hf, table)

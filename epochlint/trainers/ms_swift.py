@@ -18,7 +18,6 @@ from epochlint.run.run import DataSource
 from epochlint.trainers import tables
 from epochlint.trainers.hf import keys, refusals
 from epochlint.trainers.hf.counting import STEPS_ONLY
-from epochlint.trainers.hf.loading import copied
 from epochlint.trainers.hf.reader import Hf
 from epochlint.trainers.on_hf import own_keys, require_transformers, told_by_keys
 from epochlint.trainers.settings import MISSING, Loader, text_of
@@ -100,7 +99,7 @@ class _Reader:
         self.table = table = tables.load("ms-swift", self.kind)
         self.versions = reading.versions.of("ms-swift")
         started = _processes(reading)
-        reading = copied(reading, [_without_environment(layer) for layer in reading.layers])
+        reading = reading.over([_without_environment(layer) for layer in reading.layers])
         reading.via = "argparse"
         self.hf = hf = Hf(reading, LABEL, table, (), LOADER)
         if started is not None:

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from epochlint.documents.document import Mapping
 from epochlint.run.versions import VersionRange, specified
 from epochlint.trainers import tables
 from epochlint.trainers.hf import keys
-from epochlint.trainers.hf.loading import copied
-from epochlint.trainers.trainer import Layer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -35,11 +32,7 @@ def own_keys(hf: Hf, table: tables.Table) -> frozenset[str]:
 def told_by_keys(hf: Hf, table: tables.Table, own: frozenset[str]) -> VersionRange:
     """What keys tell of transformers' version; the framework's own do not (`overwrite_output_dir` is LLaMA-Factory's,
     `warmup_ratio` ms-swift's since transformers dropped them)."""
-    layers = []
-    for layer in hf.reading.layers:
-        entries = [entry for entry in layer.mapping.entries if entry.key not in own]
-        layers.append(Layer(Mapping(layer.mapping.span, entries), layer.origin))
-    return keys.told_by_keys(copied(hf.reading, layers), table)
+    return keys.told_by_keys(hf.reading, table, own)
 
 
 def sectioned(taker: Taker, section: str, names: AnyMapping[str, str], defaults: AnyMapping[str, object]) -> None:

@@ -7,7 +7,7 @@ a value that a person meant otherwise: a number that loads as text, `no` that lo
 from __future__ import annotations
 
 from epochlint.documents.document import Node, Scalar
-from epochlint.documents.scalars import boolean, misread, number
+from epochlint.documents.scalars import boolean, misread, number, plain_number
 from epochlint.run.known import DEFAULT, UNKNOWN, Known, unknown
 from epochlint.run.observation import Edit, Fix, Observation
 
@@ -64,7 +64,7 @@ class Taker:
     def entry(self, keys: Iterable[str | tuple[str, ...]]) -> tuple[Entry, str] | None:
         """The first of the keys (or paths of keys) that is written, null or not."""
         for key in keys:
-            found = self.reading.entry(*((key,) if isinstance(key, str) else key))
+            found = self.reading.top.get(key) if isinstance(key, str) else self.reading.entry(*key)
             if found is not None:
                 return found
         return None
@@ -111,9 +111,13 @@ class Taker:
             return self._absent(name, default)
         entry, origin = found
         node = entry.value
-        value = number(node) if isinstance(node, Scalar) else None
+        value: int | float | None = None
         if isinstance(node, Scalar):
-            self.check_number(name, entry, node, value)
+            if plain_number(node):
+                value = node.value  # type: ignore[assignment] # a number
+            else:
+                value = number(node)
+                self.check_number(name, entry, node, value)
         if value is not None and value in off:
             known = (
                 Known(default, origin, key_span=self._place(entry), span=node.span)

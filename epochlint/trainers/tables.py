@@ -277,6 +277,14 @@ class Table:
         key = version_key(version)
         return next((one for one in reversed(self._all) if version_key(one) < key), None)
 
+    @_remembered
+    def comes_or_goes(self, name: str) -> bool:
+        """Whether some versions read (of `home(name)`'s package) have the key and others have not."""
+        if not self.known(name):
+            return False
+        home = self.home(name)
+        return home.first(name) != home.versions[0] or home.gone_in(name) is not None
+
     # values -------------------------------------------------------------------------------------
 
     def default(self, name: str, version: str | None, base_range: Range | None = None) -> object:
@@ -329,6 +337,11 @@ class Table:
     def type(self, name: str) -> str:
         """int, float, number, bool, str, list, dict, any, or several joined by `|`; as in the newest version."""
         return self._type(name).removesuffix("?")
+
+    @_remembered
+    def numeric(self, name: str) -> bool:
+        """Whether the key takes numbers and nothing else."""
+        return {"int", "float", "number"}.issuperset(self.type(name).split("|"))
 
     def optional(self, name: str) -> bool:
         """Whether null is allowed, as in the newest version that has the key."""

@@ -69,7 +69,7 @@ class Reading:
     "OmegaConf.load", ...; empty where the consumer is not visible.
     """
 
-    __slots__ = ("base", "call", "command", "document", "layers", "lookup", "python", "span", "versions", "via")
+    __slots__ = ("_top", "base", "call", "command", "document", "layers", "lookup", "python", "span", "versions", "via")
 
     def __init__(
         self,
@@ -86,7 +86,7 @@ class Reading:
         via: str = "",
     ) -> None:
         self.document = document
-        self.layers = list(layers)
+        self.replace(layers)
         self.versions = versions
         self.span = span if span is not None else self.layers[0].mapping.span
         self.command = command
@@ -96,6 +96,11 @@ class Reading:
         self.call = call
         self.via = via
 
+    def replace(self, layers: Sequence[Layer]) -> None:
+        """Puts other layers in the place of those at hand."""
+        self.layers = tuple(layers)
+        self._top: dict[str, tuple[Entry, str]] | None = None
+
     @property
     def open_ended(self) -> bool:
         """Whether settings may exist that cannot be seen: then what is not here is unknown, not a default."""
@@ -103,11 +108,23 @@ class Reading:
 
     def entry(self, *path: str) -> tuple[Entry, str] | None:
         """The strongest layer's entry under a path of keys, with its origin."""
+        if len(path) == 1:
+            return self.top.get(path[0])
         for layer in self.layers:
             found = layer.mapping.find(*path)
             if found is not None:
                 return found, layer.origin
         return None
+
+    @property
+    def top(self) -> dict[str, tuple[Entry, str]]:
+        """The strongest layer's entry of each key, with its origin."""
+        if self._top is None:
+            self._top = {}
+            for layer in reversed(self.layers):
+                for key, entry in layer.mapping.last.items():
+                    self._top[key] = entry, layer.origin
+        return self._top
 
     def node(self, *path: str) -> Node | None:
         found = self.entry(*path)
@@ -122,9 +139,8 @@ class Reading:
         node = self.node(*path)
         return node if isinstance(node, Mapping) else None
 
-    def nested(self) -> Reading:
-        """The same reading with dotted keys (`optimizer.lr=1e-4` on a command line) put under their paths."""
-        layers = [Layer(nested(layer.mapping), layer.origin) for layer in self.layers]
+    def over(self, layers: Sequence[Layer]) -> Reading:
+        """The same reading over other layers."""
         return Reading(
             self.document,
             layers,
@@ -138,8 +154,12 @@ class Reading:
             via=self.via,
         )
 
+    def nested(self) -> Reading:
+        """The same reading with dotted keys (`optimizer.lr=1e-4` on a command line) put under their paths."""
+        return self.over([Layer(nested(layer.mapping), layer.origin) for layer in self.layers])
+
     def __contains__(self, key: str) -> bool:
-        return any(key in layer.mapping for layer in self.layers)
+        return key in self.top
 
     def entries(self) -> Iterator[tuple[Entry, str]]:
         """Every top-level entry with its origin, the strongest layer's first; a key may come more than once."""

@@ -7,6 +7,7 @@ Sources: trl 0.9.6 to 1.16.0, `trainer/*_config.py`, `trainer/*_trainer.py`, `sc
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from epochlint.documents.document import Mapping, Scalar, Sequence
 from epochlint.documents.scalars import boolean, number
@@ -228,17 +229,24 @@ def _loader(reading: Reading) -> Loader | None:
     return Loader("TrlParser", converts_text=True, visible=bool(reading.command)) if not reading.via else None
 
 
-def _extra(reading: Reading, owner: str | None) -> set[str]:
+def _extra(reading: Reading, owner: str | None) -> frozenset[str]:
     """Keys beside the class's own: all of TRL's dataclasses where a command or file may hold them."""
     if reading.via == "call":
-        return {"max_seq_length"} if _unsloth(reading) else set()
-    extra = set(_SCRIPT_KEYS)
-    for name in ("ScriptArguments", "ModelConfig", "DatasetMixtureConfig"):
-        extra |= tables.load("trl", name).names()
-    if owner is None:
-        for name in METHODS:
-            extra |= tables.load("trl", name).names()
-    return extra
+        return frozenset({"max_seq_length"} if _unsloth(reading) else ())
+    return _beside_any() if owner is None else _beside_one()
+
+
+@lru_cache(maxsize=1)
+def _beside_one() -> frozenset[str]:
+    """Keys that TRL's scripts take beside those of one config class."""
+    names = ("ScriptArguments", "ModelConfig", "DatasetMixtureConfig")
+    return frozenset(_SCRIPT_KEYS).union(*(tables.load("trl", name).names() for name in names))
+
+
+@lru_cache(maxsize=1)
+def _beside_any() -> frozenset[str]:
+    """Keys that one of TRL's scripts takes."""
+    return _beside_one().union(*(tables.load("trl", name).names() for name in METHODS))
 
 
 def _unsloth(reading: Reading) -> bool:
@@ -267,7 +275,7 @@ def _by_target(reading: Reading) -> str | None:
 
 def _by_keys(reading: Reading) -> str | None:
     for owner, marks in _MARKS:
-        if any(_written(reading, mark) for mark in marks):
+        if not reading.top.keys().isdisjoint(marks) and any(_written(reading, mark) for mark in marks):
             named = _by_path(reading.document.source.path)
             return named if named is not None and _has(named, marks) else owner
     loss = reading.text("loss_type")

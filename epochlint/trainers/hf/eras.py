@@ -111,8 +111,9 @@ def eras(
         possible = [SEGMENTS[0]]
     groups: list[list[Segment]] = []
     marks: list[object] = []
+    mark_of = _marks(settings)
     for segment in possible:
-        mark = _mark(segment, settings)
+        mark = mark_of(segment)
         if marks and marks[-1] == mark:
             groups[-1].append(segment)
         else:
@@ -148,29 +149,38 @@ def _label(group: list[Segment], range_: VersionRange, first: bool, last: bool) 
     return group[0].low if group[0].low == group[-1].last else f"{group[0].low}-{group[-1].last}"
 
 
-def _mark(segment: Segment, settings: Mapping[str, Known]) -> object:
+def _marks(settings: Mapping[str, Known]) -> Callable[[Segment], object]:
     """What this run can tell of a segment: equal for two segments that count alike for it."""
     accumulation = _get(settings, "accumulation")
-    alone = accumulation.number == 1 and "accelerator_accumulation" not in settings
+    plain = "accelerator_accumulation" not in settings
+    alone = accumulation.number == 1 and plain
     limit = _get(settings, "max_steps")
+    limited = limit.exact and limit.number != 0
     evaluation, saving = _get(settings, "eval_strategy"), _get(settings, "save_strategy")
     by_epoch = any(not known.exact or known.value == "epoch" for known in (evaluation, saving))
-    return (
-        segment.up or alone,
-        segment.zero_limits or (limit.exact and limit.number != 0),
-        segment.plugin or "accelerator_accumulation" not in settings,
-        segment.loop if by_epoch and not alone else "",
-        segment.last_evaluation if not evaluation.exact or evaluation.value == "steps" else False,
-        segment.last_checkpoint if not saving.exact or saving.value == "steps" else True,
-        _warmth(segment, settings),
-    )
+    evaluates = not evaluation.exact or evaluation.value == "steps"
+    saves = not saving.exact or saving.value == "steps"
+    warmths = {way: _warmth(way, settings) for way in (hf.STEPS_FIRST, hf.RATIO_FIRST, hf.STEPS_ONLY)}
+
+    def mark(segment: Segment) -> object:
+        return (
+            segment.up or alone,
+            segment.zero_limits or limited,
+            segment.plugin or plain,
+            segment.loop if by_epoch and not alone else "",
+            segment.last_evaluation if evaluates else False,
+            segment.last_checkpoint if saves else True,
+            warmths[segment.warmup],
+        )
+
+    return mark
 
 
-def _warmth(segment: Segment, settings: Mapping[str, Known]) -> object:
-    """The warmup as this segment reads it, or the segment's way where the settings cannot be known."""
-    warmup = hf.warmup(segment.warmup)(lambda name: _get(settings, name))
+def _warmth(way: str, settings: Mapping[str, Known]) -> object:
+    """The warmup as it is read in this way, or the way where the settings cannot be known."""
+    warmup = hf.warmup(way)(lambda name: _get(settings, name))
     if warmup is None:
-        return segment.warmup
+        return way
     return warmup.key, warmup.share, warmup.steps(1, 1), warmup.steps(1000, 1000)
 
 

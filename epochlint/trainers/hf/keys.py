@@ -67,7 +67,10 @@ class Consumer:
 
     def table(self, key: str) -> Table | None:
         """The table that has a key, in any version."""
-        return next((table for table in self.tables if table.known(key)), None)
+        for table in self.tables:
+            if table.known(key):
+                return table
+        return None
 
     def knows(self, key: str) -> bool:
         return key in self.extra or self.table(key) is not None
@@ -161,22 +164,23 @@ def table_of(origin: str) -> Table | None:
 # What keys tell of the version --------------------------------------------------------------------------------------
 
 
-def told_by_keys(reading: Reading, table: Table) -> VersionRange:
-    """The versions of transformers that know every key of TrainingArguments that is written, as far as they agree."""
+def told_by_keys(reading: Reading, table: Table, own: frozenset[str] = frozenset()) -> VersionRange:
+    """The versions of transformers that know every key of TrainingArguments that is written, as far as they agree.
+    `own`: keys that are another's, whose name they share."""
     found = ANY
     for entry, _ in reading.entries():
         key, value = entry.key, entry.value
-        if _null(entry) or not table.known(key):
+        if key == "warmup_steps" and isinstance(value, Scalar) and table.known(key) and key not in own:
+            steps = value.value
+            if isinstance(steps, float) and 0 < steps < 1:  # a share of the run, since 5.0
+                found = found.narrowed(VersionRange("5.0"))
+        if not table.comes_or_goes(key) or key in own or _null(entry) or not (reading.via or key in _TELLING):
             continue
-        steps = value.value if key == "warmup_steps" and isinstance(value, Scalar) else None
-        if isinstance(steps, float) and 0 < steps < 1:  # a share of the run, since 5.0
-            found = found.narrowed(VersionRange("5.0"))
         home = table.home(key)
-        if home.package != "transformers" or not (reading.via or key in _TELLING):
-            continue
-        first, gone = home.first(key), home.gone_in(key)
-        low = first if version_key(first) > version_key(home.versions[0]) else None
-        found = found.narrowed(VersionRange(low, None, gone))
+        if home.package == "transformers":
+            first, gone = home.first(key), home.gone_in(key)
+            low = first if version_key(first) > version_key(home.versions[0]) else None
+            found = found.narrowed(VersionRange(low, None, gone))
     return found
 
 
@@ -187,12 +191,11 @@ def check_keys(taker: HfTaker, consumer: Consumer, versions: Versions) -> None:
     """Notes keys that the consumer does not know, or not any more, and words that load as truth values."""
     for entry, _ in taker.reading.entries():
         key = entry.key
-        if key.isdigit() or _null(entry):
-            continue
         table = consumer.table(key)
         if table is not None:
-            _check_known(taker, consumer, table, entry, versions)
-        elif consumer.complete and key not in consumer.extra:
+            if table.comes_or_goes(key) and not _null(entry):
+                _check_known(taker, consumer, table, entry, versions)
+        elif consumer.complete and key not in consumer.extra and not key.isdigit() and not _null(entry):
             _check_unknown(taker, consumer, entry)
         if key in WORD_KEYS:
             check_word(taker, entry, consumer)
@@ -329,21 +332,20 @@ def check_word(taker: HfTaker, entry: Entry, consumer: Consumer) -> None:
 
 def check_numbers(taker: HfTaker, consumer: Consumer, taken: Iterable[str]) -> None:
     """Notes what the loader makes of numbers under keys that the run itself has no use for (`adam_epsilon: 1e-8`)."""
-    from epochlint.documents.scalars import number
+    from epochlint.documents.scalars import number, plain_number
 
     done = set(taken)
     for entry, _ in taker.reading.entries():
         node = entry.value
         if entry.key in done:
             continue
-        if isinstance(node, Mapping) and entry.key == "lr_scheduler_kwargs":
+        if entry.key == "lr_scheduler_kwargs" and isinstance(node, Mapping):
             for inner in node.entries:
                 if isinstance(inner.value, Scalar) and isinstance(inner.value.value, str):
                     taker.check_number(inner.key, inner, inner.value, number(inner.value))
             continue
-        table = consumer.table(entry.key)
-        if table is None or not isinstance(node, Scalar):
+        if not isinstance(node, Scalar) or isinstance(node.value, bool) or plain_number(node):
             continue
-        kinds = set(table.type(entry.key).split("|"))
-        if kinds <= {"int", "float", "number"} and not isinstance(node.value, bool):
+        table = consumer.table(entry.key)
+        if table is not None and table.numeric(entry.key):
             taker.check_number(entry.key, entry, node, number(node))

@@ -5,13 +5,14 @@ from __future__ import annotations
 from epochlint.documents.document import Entry, Mapping, Scalar
 from epochlint.run.known import LAUNCH
 from epochlint.trainers.settings import Loader, Taker
-from epochlint.trainers.trainer import Layer, Reading
+from epochlint.trainers.trainer import Layer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from epochlint.documents.document import Document
+    from epochlint.trainers.trainer import Reading
 
 # Loaders that turn `2e-5` into a number, by their own grammar or by the field's type.
 _CONVERTING = (
@@ -76,23 +77,7 @@ def prepared(reading: Reading, names: Iterable[str]) -> Reading:
         Layer(_full(layer.mapping, every), layer.origin) if layer.origin == LAUNCH else layer
         for layer in reading.layers
     ]
-    return copied(reading, layers)
-
-
-def copied(reading: Reading, layers: list[Layer]) -> Reading:
-    """The same reading over other layers."""
-    return Reading(
-        reading.document,
-        layers,
-        reading.versions,
-        span=reading.span,
-        command=reading.command,
-        base=reading.base,
-        lookup=reading.lookup,
-        python=reading.python,
-        call=reading.call,
-        via=reading.via,
-    )
+    return reading.over(layers)
 
 
 def _full(mapping: Mapping, every: set[str]) -> Mapping:
@@ -120,7 +105,7 @@ def opened(reading: Reading) -> Reading:
     """The reading as one that may have unseen settings: what is not written is then unknown, no default."""
     mappings = [Mapping(layer.mapping.span, layer.mapping.entries, open_ended=True) for layer in reading.layers]
     origins = [layer.origin for layer in reading.layers]
-    return copied(reading, [Layer(mapping, origin) for mapping, origin in zip(mappings, origins, strict=True)])
+    return reading.over([Layer(mapping, origin) for mapping, origin in zip(mappings, origins, strict=True)])
 
 
 def root_of(document: Document, mapping: Mapping) -> Mapping | None:

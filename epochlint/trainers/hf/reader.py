@@ -16,7 +16,7 @@ from epochlint.run.run import Run
 from epochlint.trainers.hf import common, keys, refusals
 from epochlint.trainers.hf.counting import after_cap
 from epochlint.trainers.hf.eras import eras
-from epochlint.trainers.hf.loading import HfTaker, copied, loader_of, opened, prepared, root_of
+from epochlint.trainers.hf.loading import HfTaker, loader_of, opened, prepared, root_of
 from epochlint.trainers.trainer import Layer
 
 TYPE_CHECKING = False
@@ -26,11 +26,15 @@ if TYPE_CHECKING:
 
     from epochlint.run.counting import Counting
     from epochlint.run.run import Era
+    from epochlint.run.versions import VersionRange
     from epochlint.trainers.hf.eras import Segment
     from epochlint.trainers.hf.script import Surroundings
     from epochlint.trainers.settings import Loader
     from epochlint.trainers.tables import Table
     from epochlint.trainers.trainer import Reading
+
+
+_TAKEN = frozenset(("eval_delay", *(key for names in common.KEYS.values() for key in names)))
 
 
 class Hf:
@@ -40,7 +44,7 @@ class Hf:
     `around`: the script around a Python call or parser, once `look_around` has looked.
     """
 
-    __slots__ = ("around", "consumer", "reading", "run", "taker", "within")
+    __slots__ = ("_within", "around", "consumer", "reading", "run", "table", "taker")
 
     def __init__(
         self, reading: Reading, label: str, table: Table, extra: Iterable[str] = (), loader: Loader | None = None
@@ -54,11 +58,22 @@ class Hf:
         self.run = Run(label, reading.document.source, reading.span, [], reading.versions)
         self.run.command = reading.command
         self.taker = HfTaker(self.run, reading, loader if loader is not None else loader_of(reading))
-        self.within = keys.told_by_keys(reading, table)
+        self.table = table
+        self._within: VersionRange | None = None
         self.around: Surroundings | None = None
         pinned = reading.versions.of(table.package)
         if pinned.pinned:
             self.run.version = pinned.low
+
+    @property
+    def within(self) -> VersionRange:
+        if self._within is None:
+            self._within = keys.told_by_keys(self.reading, self.table)
+        return self._within
+
+    @within.setter
+    def within(self, versions: VersionRange) -> None:
+        self._within = versions
 
     # Taking -----------------------------------------------------------------------------------------------------------
 
@@ -106,8 +121,7 @@ class Hf:
         """Everything that transformers' own classes would say. `metrics`: what evaluation produces besides the usual;
         None = not known."""
         keys.check_keys(self.taker, self.consumer, self.reading.versions)
-        taken = {key for names in common.KEYS.values() for key in names}
-        keys.check_numbers(self.taker, self.consumer, {*taken, "eval_delay"})
+        keys.check_numbers(self.taker, self.consumer, _TAKEN)
         versions = self.reading.versions.of("transformers").narrowed(self.within)
         refusals.check_values(self.taker, self.consumer, versions)
         if self.around is None:
@@ -148,7 +162,7 @@ def _with_own_defaults(reading: Reading, table: Table) -> Reading:
     if not known:
         return reading
     entries = [Entry(name, flag.span, flag.default) for name, flag in known]
-    return copied(reading, [*reading.layers, Layer(Mapping(known[0][1].span, entries), DEFAULT)])
+    return reading.over([*reading.layers, Layer(Mapping(known[0][1].span, entries), DEFAULT)])
 
 
 def _own_schema(reading: Reading, consumer: keys.Consumer) -> bool:

@@ -14,7 +14,6 @@ from epochlint.run.known import DEFAULT, UNKNOWN, WRITTEN, Known, between
 from epochlint.trainers import tables
 from epochlint.trainers.hf import keys, refusals
 from epochlint.trainers.hf.counting import after_split
-from epochlint.trainers.hf.loading import copied
 from epochlint.trainers.hf.reader import Hf
 from epochlint.trainers.llamafactory import data as datasets
 from epochlint.trainers.llamafactory.recognition import claims, is_v1, recognise
@@ -53,7 +52,7 @@ class _Reader:
     def __init__(self, reading: Reading) -> None:
         require_transformers(reading, "llamafactory", _NEWEST)
         table = tables.load("llamafactory", "config")
-        reading = copied(reading, reading.layers)
+        reading = reading.over(reading.layers)
         reading.via = "OmegaConf"
         self.hf = hf = Hf(reading, LABEL, table, (), LOADER)
         own = own_keys(hf, table)
