@@ -25,16 +25,17 @@ def siblings(runs: Iterable[Run]) -> dict[int, list[Run]]:
     found: dict[int, list[Run]] = {}
     for family in folders.values():
         if 1 < len(family) <= _LARGEST:
+            parts = {run.path: _parts(run.path) for run in family}
             for run in family:
-                others = [other for other in family if other.path != run.path and _alike(run.path, other.path)]
+                one = parts[run.path]
+                others = [other for other in family if other.path != run.path and _alike(one, parts[other.path])]
                 if others:
                     found[id(run)] = others
     return found
 
 
-def _alike(first: str, second: str) -> bool:
+def _alike(one: set[str], other: set[str]) -> bool:
     """Whether two file names have most of their parts in common: sft_small and sft_large."""
-    one, other = _parts(first), _parts(second)
     common = len(one & other)
     return common >= 1 and common >= max(len(one), len(other)) - 1
 

@@ -32,7 +32,7 @@ class Lookup:
     """Documents by path, each read once."""
 
     __slots__ = (
-        "_documents", "_endings", "_folders", "_real", "_real_folders", "_roots", "_shown", "given_root", "working",
+        "_documents", "_folders", "_near", "_real", "_real_folders", "_roots", "_shown", "given_root", "working",
     )  # fmt: skip
 
     def __init__(self, given_root: str | None = None) -> None:
@@ -44,7 +44,7 @@ class Lookup:
         self._roots: dict[str, str] = {}
         self._shown: dict[str, str] = {}  # path as shown -> absolute path, of the documents that were read
         self._folders: dict[str, list[str]] = {}
-        self._endings: dict[tuple[str, tuple[str, ...]], list[str]] = {}
+        self._near: dict[tuple[str, tuple[str, ...]], list[str]] = {}
 
     def shown(self, path: str) -> str:
         """A path as the reports show it: relative to the working directory, forward slashes."""
@@ -165,25 +165,20 @@ class Lookup:
     def naming(self, path: str, suffixes: tuple[str, ...] = _LAUNCHES) -> Iterator[str]:
         """The launch scripts (or files with other suffixes) that hold a file's name, near it: in its folder, in its
         parents up to the root, and in `scripts` folders there. A byte search over at most 200 files of 200 KB."""
-        folder = os.path.dirname(os.path.abspath(path))
-        name = os.fsencode(os.path.basename(path))
-        root = self.root(folder)
-        looked = 0
-        for place in above(folder, root):
-            for inside in (place, os.path.join(place, "scripts")):
-                for candidate in self._ending(inside, suffixes):
-                    if looked >= _COMPANION_COUNT:
-                        break
-                    looked += 1
-                    if candidate != os.path.abspath(path) and name in self.start_of(candidate, _COMPANION_SIZE):
-                        yield candidate
+        path = os.path.abspath(path)
+        folder, shown = os.path.split(path)
+        name = os.fsencode(shown)
+        for candidate in self._candidates(folder, suffixes):
+            if candidate != path and name in self.start_of(candidate, _COMPANION_SIZE):
+                yield candidate
 
-    def _ending(self, folder: str, suffixes: tuple[str, ...]) -> list[str]:
-        """The files of a folder with some suffixes; kept, since a folder of a thousand configs is asked for each."""
-        found = self._endings.get((folder, suffixes))
+    def _candidates(self, folder: str, suffixes: tuple[str, ...]) -> list[str]:
+        """The files that may name those of a folder; kept, since a folder of a thousand configs is asked for each."""
+        found = self._near.get((folder, suffixes))
         if found is None:
-            found = [path for path in self.files(folder) if path.endswith(suffixes)]
-            self._endings[folder, suffixes] = found
+            places = [inner for place in above(folder, self.root(folder)) for inner in (place, f"{place}/scripts")]
+            found = [path for place in places for path in self.files(place) if path.endswith(suffixes)]
+            found = self._near[folder, suffixes] = found[:_COMPANION_COUNT]
         return found
 
     def files(self, folder: str) -> list[str]:

@@ -158,20 +158,26 @@ def exactly(version: str, span: Span | None = None) -> VersionRange:
 
 def specified(text: str, span: Span | None = None) -> VersionRange:
     """What a requirement's specifier leaves possible: ">=4.46,<5", "==4.57.6", "~=4.52.1", "==4.57.*"."""
+    found = _specified(text)
+    return found if span is None or found is ANY else VersionRange(found.low, found.high, found.below, span)
+
+
+@lru_cache(maxsize=1000)
+def _specified(text: str) -> VersionRange:
     found = ANY
     for operator, version in _CLAUSE.findall(text):
         star = version.endswith(".*")
         version = version.removesuffix(".*")
         if operator in ("==", "==="):
-            part = VersionRange(version, None, _next(version), span) if star else exactly(version, span)
+            part = VersionRange(version, None, _next(version)) if star else exactly(version)
         elif operator == "~=":
-            part = VersionRange(version, None, _next(version.rpartition(".")[0] or version), span)
+            part = VersionRange(version, None, _next(version.rpartition(".")[0] or version))
         elif operator == ">=" or operator == ">":
-            part = VersionRange(version, span=span)
+            part = VersionRange(version)
         elif operator == "<=":
-            part = VersionRange(None, version, span=span)
+            part = VersionRange(None, version)
         elif operator == "<":
-            part = VersionRange(None, None, version, span)
+            part = VersionRange(None, None, version)
         else:
             continue
         found = found.narrowed(part)
@@ -213,7 +219,9 @@ class Versions:
         return isinstance(package, str) and canonical(package) in self._ranges
 
     def copy(self) -> Versions:
-        return Versions(dict(self._ranges))
+        found = Versions()
+        found._ranges = dict(self._ranges)
+        return found
 
 
 @lru_cache(maxsize=2000)

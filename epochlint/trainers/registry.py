@@ -59,9 +59,12 @@ class Entry:
     `marks` is a regular expression over the text of a document or a launch. `packages` are the top-level Python
     packages whose calls can be its configs. `companion`: the file belongs to a run, it is none itself. `endings`: files
     of other names are not its configs, however common its marks are there.
+
+    `words` are the marks that are plain text, `cores` what the others hold in any case: looking for words is twenty
+    times as quick as an expression that begins with any of them.
     """
 
-    __slots__ = ("_cores", "_pattern", "_rest", "_words", "companion", "endings", "marks", "module", "packages")
+    __slots__ = ("_pattern", "_rest", "companion", "cores", "endings", "marks", "module", "packages", "words")
 
     def __init__(
         self,
@@ -73,21 +76,21 @@ class Entry:
     ) -> None:
         self.module = module
         self.marks = marks
-        # Looking for a few words is twenty times as quick as an expression that begins with any of them.
         every = [variant for mark in _alternatives(marks) for variant in _variants(mark)]
-        self._words = [mark for mark in every if _WORDS.match(mark)]
-        self._rest = [mark for mark in every if not _WORDS.match(mark)]
-        self._cores = [_core(mark) for mark in self._rest]
+        self.words = frozenset(mark for mark in every if _WORDS.match(mark))
+        self._rest = [mark for mark in every if mark not in self.words]
+        self.cores = frozenset(map(_core, self._rest))
         self._pattern: re.Pattern[str] | None = None
         self.packages = packages
         self.companion = companion
         self.endings = endings
 
     def may_hold(self, text: str) -> bool:
-        if any(map(text.__contains__, self._words)):
-            return True
-        if not any(map(text.__contains__, self._cores)):
-            return False
+        contains = text.__contains__
+        return any(map(contains, self.words)) or (any(map(contains, self.cores)) and self.matches(text))
+
+    def matches(self, text: str) -> bool:
+        """Whether a text, which holds a core, holds a mark that is more than a word."""
         if self._pattern is None:
             self._pattern = re.compile("|".join(self._rest))
         return self._pattern.search(text) is not None
@@ -185,15 +188,32 @@ TRAINERS: tuple[Entry, ...] = (
 # A launch that names a script and a config has none of their keys, but the number of GPUs and what is wrong with it.
 _LAUNCH = Entry("", r"\btorchrun\b|\baccelerate launch\b|\bdeepspeed -|CUDA_VISIBLE_DEVICES=")
 
+_COMMON = TRAINERS[-3:]
+
 
 def any_may_hold(text: str, path: str = "") -> bool:
     """Whether the text of a file can be a config, a launch or a companion of anything known here."""
-    for entry in reversed(TRAINERS):  # the most common ones stand last
-        if entry.endings and path and not path.endswith(entry.endings):
-            continue
-        if entry.may_hold(text):
-            return True
-    return _LAUNCH.may_hold(text)
+
+    def meant(entry: Entry) -> bool:
+        return not (entry.endings and path and not path.endswith(entry.endings))
+
+    if any(meant(entry) and entry.may_hold(text) for entry in _COMMON):
+        return True
+    return any(map(meant, marked(text))) or _LAUNCH.may_hold(text)
+
+
+_every_word: list[str] = []
+
+
+def marked(text: str) -> Iterator[Entry]:
+    """Those of whom a mark stands in a text, in their order."""
+    if not _every_word:
+        _every_word.extend({word for entry in TRAINERS for word in (*entry.words, *entry.cores)})
+    there = set(filter(text.__contains__, _every_word))
+    if there:
+        for entry in TRAINERS:
+            if not entry.words.isdisjoint(there) or (not entry.cores.isdisjoint(there) and entry.matches(text)):
+                yield entry
 
 
 # Keys that hardly anything but a fine-tuning config has: a file with one of them that cannot be parsed is worth a word.
@@ -213,9 +233,7 @@ def recognise(document: Document) -> list[tuple[Entry, Mapping]]:
     text = document.source.text
     found: list[tuple[Entry, Mapping]] = []
     taken: set[int] = set()
-    for entry in TRAINERS:
-        if not entry.may_hold(text):
-            continue
+    for entry in marked(text):
         for mapping in entry.load().recognise(document):
             if id(mapping) not in taken:
                 taken.add(id(mapping))

@@ -585,7 +585,7 @@ class Trl:
     def _groups(self) -> list[Group]:
         """Stretches of TRL's versions that differ for this run: in a default that is not written, or in counting."""
         low, high = bounds(self.trl)
-        versions = [one for one in self.table.versions if _inside(one, low, high)] or [self.table.versions[-1]]
+        versions = _versions_inside(self.table, low, high)
         if not self._varies():
             return self._ranged([Group(versions[0], versions[-1], {}, "", None)])
         groups: list[Group] = []
@@ -657,6 +657,12 @@ def possible_trl(reading: Reading) -> VersionRange:
 def bounds(range_: VersionRange) -> tuple[str | None, str | None]:
     """A range as the key tables take it: both ends included."""
     return range_.low, range_.high if range_.high is not None else range_.below
+
+
+@lru_cache(maxsize=1000)
+def _versions_inside(table: Table, low: str | None, high: str | None) -> list[str]:
+    """The versions read in a range; the newest where there is none."""
+    return [one for one in table.versions if _inside(one, low, high)] or [table.versions[-1]]
 
 
 def _inside(version: str, low: str | None, high: str | None) -> bool:

@@ -29,5 +29,5 @@ def test_nothing_else_is(text: str) -> None:
 
 
 def test_every_core_is_worth_looking_for() -> None:
-    vague = [entry.module for entry in TRAINERS if min(map(len, (*entry._words, *entry._cores))) < 3]
+    vague = [entry.module for entry in TRAINERS if min(map(len, (*entry.words, *entry.cores))) < 3]
     assert vague == ["llamafactory.dataset_info"]  # it begins with a quote, which is quick to look for

@@ -31,6 +31,8 @@ SHARED = frozenset({
     "lr_scheduler_kwargs", "do_train", "do_eval", "logging_first_step", "adam_beta1", "adam_beta2",
 })  # fmt: skip
 
+_KNOWN = CORE | SHARED
+
 # Names that only TRL's classes, its scripts, or the collections of recipes on top of it have.
 TRL = frozenset({
     "dataset_train_split", "dataset_test_split", "use_peft", "lora_target_modules", "dataset_mixer",
@@ -74,10 +76,9 @@ _SECTIONS = 200
 def holds_arguments(mapping: Mapping) -> bool:
     """Whether a mapping's own keys are those of TrainingArguments."""
     keys = mapping.last
+    known = len(_KNOWN.intersection(keys))
     if not CORE.isdisjoint(keys):
-        known = sum(1 for key in keys if key in CORE or key in SHARED)
         return known >= 3 and _plain(mapping)
-    known = sum(1 for key in keys if key in SHARED)
     if "model_name_or_path" in keys and "dataset_name" in keys and "learning_rate" in keys:
         return known >= 2 and _plain(mapping)
     return known >= 6 and _plain(mapping) and ("lr_scheduler_type" in keys or "save_total_limit" in keys)
@@ -85,7 +86,7 @@ def holds_arguments(mapping: Mapping) -> bool:
 
 def _plain(mapping: Mapping) -> bool:
     """Whether the values stand there themselves: a sweep or a log wraps each in a mapping."""
-    return not any(entry.key in CORE and isinstance(entry.value, (Mapping, Sequence)) for entry in mapping.entries)
+    return not any(isinstance(mapping.get(key), (Mapping, Sequence)) for key in CORE)
 
 
 def is_foreign(root: Mapping) -> bool:
@@ -96,9 +97,10 @@ def is_foreign(root: Mapping) -> bool:
 
 def is_record(mapping: Mapping) -> bool:
     """Whether a mapping tells of a run that is over."""
-    return not _RECORD.isdisjoint(mapping.last) or any(
-        isinstance(entry.value, Mapping) and entry.key.endswith(_VALUES) for entry in mapping.entries
-    )
+    if not _RECORD.isdisjoint(mapping.last):
+        return True
+    blocks = [entry.key for entry in mapping.entries if isinstance(entry.value, Mapping)]
+    return any(key.endswith(_VALUES) for key in blocks)
 
 
 def argument_mappings(document: Document) -> Iterator[Mapping]:
