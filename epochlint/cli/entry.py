@@ -15,7 +15,7 @@ _COMMANDS = frozenset({"check", "explain", "rule", "compare"})
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Exit status: 0 clean, 1 findings at or above --fail-on, 2 usage, settings or internal error."""
-    gc.set_threshold(100_000, 50, 50)  # trees of small objects that live to the end: looking for cycles costs 6 %
+    gc.set_threshold(500_000, 50, 50)  # trees of small objects that live to the end: looking for cycles costs 6 %
     arguments = list(sys.argv[1:] if argv is None else argv)
     for stream in (sys.stdout, sys.stderr):
         # What a terminal's encoding lacks is shown as an escape.

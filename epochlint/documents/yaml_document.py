@@ -141,6 +141,7 @@ def _tree(source: Source, root: Any, problems: list[Problem]) -> Node:
     """Our tree of a composed one. Iterative; a node that several aliases share becomes one node."""
     text = source.text
     made: dict[int, Node] = {}
+    aliases = "&" in text
     order: list[tuple[Any, Mapping | Sequence]] = []
     merges: list[tuple[Mapping, list[tuple[Entry, Node]]]] = []
 
@@ -187,7 +188,7 @@ def _tree(source: Source, root: Any, problems: list[Problem]) -> Node:
         entries = ours.entries
         merged: list[tuple[Entry, Node]] | None = None
         for key_node, value_node in node.value:
-            value = made.get(id(value_node))
+            value = made.get(id(value_node)) if aliases else None
             if value is None:
                 if value_node.__class__ is ScalarNode and value_node.tag is None:
                     # The common case of `make`, without the call.
@@ -199,7 +200,8 @@ def _tree(source: Source, root: Any, problems: list[Problem]) -> Node:
                     value = Scalar(Span(source, start, end), raw, yaml11(raw), True)
                 else:
                     value = make(value_node)
-                made[id(value_node)] = value
+                if aliases:
+                    made[id(value_node)] = value
             start = key_node.start_mark.index
             end = key_node.end_mark.index
             if start < end and text[start] in "&!":

@@ -7,6 +7,7 @@ ceil(100 * 0.07) is 8.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from math import ceil
 
 from epochlint.run.known import DERIVED, UNKNOWN, Known, between
@@ -186,6 +187,7 @@ def _length(shape: Shape) -> int:
     return shape.records // round_ if shape.drop_last else -(-shape.records // round_)
 
 
+@lru_cache(maxsize=100)
 def by_loader(up: bool, zero_limits: bool) -> Callable[[Shape], Steps]:
     """The Hugging Face Trainer: steps of a pass from the loader's length, total = ceil(epochs x steps of a pass).
 

@@ -71,9 +71,10 @@ class Taker:
 
     def _written(self, keys: tuple[str | tuple[str, ...], ...]) -> tuple[Entry, str] | None:
         found = self.entry(keys)
-        if found is None or (isinstance(found[0].value, Scalar) and found[0].value.value is None):
+        if found is None:
             return None
-        if self.loader.reads_none and isinstance(found[0].value, Scalar) and found[0].value.raw == "None":
+        node = found[0].value
+        if isinstance(node, Scalar) and (node.value is None or (self.loader.reads_none and node.raw == "None")):
             return None
         return found
 
@@ -105,7 +106,8 @@ class Taker:
         self, name: str, *keys: str | tuple[str, ...], default: object = None, off: tuple[float, ...] = ()
     ) -> Known:
         """A numeric setting. `off` are the values that mean "not set" (-1 for max_steps): they count as the default."""
-        self._usual(name, default)
+        if default is not None:
+            self._usual(name, default)
         found = self._written(keys)
         if found is None:
             return self._absent(name, default)
@@ -145,7 +147,8 @@ class Taker:
         self, name: str, *keys: str | tuple[str, ...], default: object = None, words: Mapping[str, str] | None = None
     ) -> Known:
         """A text setting, lower case where `words` maps the trainer's words to the run's."""
-        self._usual(name, default)
+        if default is not None:
+            self._usual(name, default)
         found = self._written(keys)
         if found is None:
             return self._absent(name, default)
@@ -163,7 +166,8 @@ class Taker:
 
     def flag(self, name: str, *keys: str | tuple[str, ...], default: object = False) -> Known:
         """A yes-or-no setting."""
-        self._usual(name, default)
+        if default is not None:
+            self._usual(name, default)
         found = self._written(keys)
         if found is None:
             return self._absent(name, default)

@@ -17,6 +17,7 @@ from epochlint.run.versions import version_key
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from collections.abc import Set as AbstractSet
     from typing import Any, Final
 
     from epochlint.run.versions import Key
@@ -175,7 +176,19 @@ class Table:
     key exists depends on that package's version, which is taken from `base_range` or from what the package requires.
     """
 
-    __slots__ = ("_all", "_bases", "_data", "_keys", "_near", "_places", "_requires", "owner", "package", "versions")
+    __slots__ = (
+        "_all",
+        "_bases",
+        "_data",
+        "_keys",
+        "_lasting",
+        "_near",
+        "_places",
+        "_requires",
+        "owner",
+        "package",
+        "versions",
+    )
 
     def __init__(self, package: str, owner: str, file: Any, data: Any) -> None:
         self.package: str = package
@@ -190,6 +203,7 @@ class Table:
             other, _, other_owner = name.partition(".")
             self._bases.append((self._places[first], self._places[last], other, other_owner))
         self._near: dict[str, str] | None = None
+        self._lasting: set[str] = set()  # as far as they were asked for
         here: list[str] = []
         for first, last in data["versions"]:
             here += self._all[self._places[first] : self._places[last] + 1]
@@ -276,6 +290,13 @@ class Table:
         """The last version read below that one, to be the `high` of a range that ends before it (`<5.15`)."""
         key = version_key(version)
         return next((one for one in reversed(self._all) if version_key(one) < key), None)
+
+    def lasting(self, names: AbstractSet[str]) -> AbstractSet[str]:
+        """Those of the names that the table knows, and that every version read (of `home(name)`'s package) has."""
+        new = names - self._lasting
+        if new:
+            self._lasting.update(name for name in new if self.known(name) and not self.comes_or_goes(name))
+        return self._lasting & names
 
     @_remembered
     def comes_or_goes(self, name: str) -> bool:

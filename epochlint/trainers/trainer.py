@@ -66,10 +66,24 @@ class Reading:
 
     `via` says how the values come in, where that can be seen: "call" (Python keywords), "argparse" (flags, cast by
     type), "parse_yaml_file", "parse_json_file", "parse_dict", "TrlParser", "yaml.safe_load", "json.load",
-    "OmegaConf.load", ...; empty where the consumer is not visible.
+    "OmegaConf.load", ...; empty where the consumer is not visible. `open_ended`: settings may exist that cannot be
+    seen, so what is not here is unknown, not a default.
     """
 
-    __slots__ = ("_top", "base", "call", "command", "document", "layers", "lookup", "python", "span", "versions", "via")
+    __slots__ = (
+        "_top",
+        "base",
+        "call",
+        "command",
+        "document",
+        "layers",
+        "lookup",
+        "open_ended",
+        "python",
+        "span",
+        "versions",
+        "via",
+    )
 
     def __init__(
         self,
@@ -99,12 +113,8 @@ class Reading:
     def replace(self, layers: Sequence[Layer]) -> None:
         """Puts other layers in the place of those at hand."""
         self.layers = tuple(layers)
+        self.open_ended = any(layer.mapping.open_ended for layer in self.layers)
         self._top: dict[str, tuple[Entry, str]] | None = None
-
-    @property
-    def open_ended(self) -> bool:
-        """Whether settings may exist that cannot be seen: then what is not here is unknown, not a default."""
-        return any(layer.mapping.open_ended for layer in self.layers)
 
     def entry(self, *path: str) -> tuple[Entry, str] | None:
         """The strongest layer's entry under a path of keys, with its origin."""

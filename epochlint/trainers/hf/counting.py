@@ -7,6 +7,7 @@ are recorded in tests/conformance.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from math import ceil
 
 from epochlint.run.counting import Batch, after, by_loader, every, fixed, share_up, times
@@ -74,6 +75,7 @@ def after_cap(rows: Known, get: Get) -> Known:
 # Steps ------------------------------------------------------------------------------------------------------------
 
 
+@lru_cache(maxsize=100)
 def steps(up: bool, zero_limits: bool) -> Callable[[Shape], Steps]:
     """`by_loader`, where `split_batches` leaves the loader as long as on one worker."""
     count = by_loader(up, zero_limits)
@@ -93,6 +95,7 @@ RATIO_FIRST = "ratio first"  # 5.0-5.14
 STEPS_ONLY = "steps only"  # >= 5.15
 
 
+@lru_cache(maxsize=100)
 def warmup(order: str) -> Callable[[Get], Warmup | None]:
     """Warmup steps from `warmup_steps` and `warmup_ratio`.
 
@@ -132,6 +135,7 @@ def warmup(order: str) -> Callable[[Get], Warmup | None]:
 # Cadence ----------------------------------------------------------------------------------------------------------
 
 
+@lru_cache(maxsize=100)
 def happens(
     strategy_key: str, steps_key: str, at_end: bool, loop: str, delay_key: str = "", whole: bool = False
 ) -> Callable[[Get, int, int], int | None]:

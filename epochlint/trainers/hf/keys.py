@@ -168,8 +168,11 @@ def told_by_keys(reading: Reading, table: Table, own: frozenset[str] = frozenset
     """The versions of transformers that know every key of TrainingArguments that is written, as far as they agree.
     `own`: keys that are another's, whose name they share."""
     found = ANY
+    silent = table.lasting(reading.top.keys())
     for entry, _ in reading.entries():
         key, value = entry.key, entry.value
+        if key in silent and key != "warmup_steps":
+            continue
         if key == "warmup_steps" and isinstance(value, Scalar) and table.known(key) and key not in own:
             steps = value.value
             if isinstance(steps, float) and 0 < steps < 1:  # a share of the run, since 5.0
@@ -189,16 +192,22 @@ def told_by_keys(reading: Reading, table: Table, own: frozenset[str] = frozenset
 
 def check_keys(taker: HfTaker, consumer: Consumer, versions: Versions) -> None:
     """Notes keys that the consumer does not know, or not any more, and words that load as truth values."""
+    lasting = consumer.tables[0].lasting(taker.reading.top.keys()) if consumer.tables else ()
     for entry, _ in taker.reading.entries():
         key = entry.key
-        table = consumer.table(key)
-        if table is not None:
-            if table.comes_or_goes(key) and not _null(entry):
-                _check_known(taker, consumer, table, entry, versions)
-        elif consumer.complete and key not in consumer.extra and not key.isdigit() and not _null(entry):
-            _check_unknown(taker, consumer, entry)
+        if key not in lasting:
+            _check_key(taker, consumer, entry, versions)
         if key in WORD_KEYS:
             check_word(taker, entry, consumer)
+
+
+def _check_key(taker: HfTaker, consumer: Consumer, entry: Entry, versions: Versions) -> None:
+    table = consumer.table(entry.key)
+    if table is not None:
+        if table.comes_or_goes(entry.key) and not _null(entry):
+            _check_known(taker, consumer, table, entry, versions)
+    elif consumer.complete and entry.key not in consumer.extra and not entry.key.isdigit() and not _null(entry):
+        _check_unknown(taker, consumer, entry)
 
 
 def _null(entry: Entry) -> bool:

@@ -9,9 +9,8 @@ from epochlint.trainers.trainer import Layer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from epochlint.documents.document import Document
+    from epochlint.trainers.hf.keys import Consumer
     from epochlint.trainers.trainer import Reading
 
 # Loaders that turn `2e-5` into a number, by their own grammar or by the field's type.
@@ -67,12 +66,12 @@ class HfTaker(Taker):
             super().check_number(name, entry, node, value)
 
 
-def prepared(reading: Reading, names: Iterable[str]) -> Reading:
+def prepared(reading: Reading, consumer: Consumer) -> Reading:
     """The reading with its flags under their full names: argparse takes dashes for underscores, and every prefix that
-    is unique among the program's options (`names`)."""
+    is unique among the program's options."""
     if all(layer.origin != LAUNCH for layer in reading.layers):
         return reading
-    every = set(names)
+    every = consumer.names()
     layers = [
         Layer(_full(layer.mapping, every), layer.origin) if layer.origin == LAUNCH else layer
         for layer in reading.layers

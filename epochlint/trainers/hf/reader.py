@@ -50,7 +50,7 @@ class Hf:
         self, reading: Reading, label: str, table: Table, extra: Iterable[str] = (), loader: Loader | None = None
     ) -> None:
         self.consumer = keys.consumer_of(reading, table, extra)
-        reading = _with_own_defaults(prepared(reading, self.consumer.names()), table)
+        reading = _with_own_defaults(prepared(reading, self.consumer), table)
         if not reading.via and _own_schema(reading, self.consumer):
             # The program that reads this section picks its keys, and may set others itself.
             reading = opened(reading)
