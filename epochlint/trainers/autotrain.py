@@ -15,6 +15,7 @@ from epochlint.trainers import tables
 from epochlint.trainers.hf.eras import eras
 from epochlint.trainers.on_hf import require_transformers, sectioned
 from epochlint.trainers.settings import MISSING, Loader, Taker, text_of
+from epochlint.trainers.slips import slips
 from epochlint.trainers.trainer import is_null
 
 TYPE_CHECKING = False
@@ -149,9 +150,4 @@ def _keys(taker: Taker) -> None:
     params = taker.reading.mapping("params")
     if params is None:
         return
-    table = tables.load("autotrain-advanced", "llm")
-    for entry in params.entries:
-        near = None if table.known(entry.key) else table.nearest(entry.key)
-        if near is not None and near not in params:
-            values: dict[str, object] = {"key": entry.key, "suggestion": near, "consumer": "AutoTrain"}
-            taker.observe("misspelt_key", entry.key_span, None, **values, rejected=False)
+    taker.run.observations += slips(params, [tables.load("autotrain-advanced", "llm")], "AutoTrain", rejected=False)

@@ -9,6 +9,8 @@ from __future__ import annotations
 from epochlint.documents.document import Mapping, Scalar
 from epochlint.documents.scalars import number
 from epochlint.run.observation import Edit, Fix, Observation
+from epochlint.trainers import tables
+from epochlint.trainers.slips import slips
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -58,7 +60,7 @@ def is_config(mapping: Mapping) -> bool:
 
 def inspect(document: Document, mapping: Mapping) -> list[Observation]:
     """What is wrong with the file whatever run it serves: numbers as text, a batch that no number of workers makes."""
-    found = [*_texts(mapping), *_refused(mapping)]
+    found = [*_texts(mapping), *_refused(mapping), *_slips(mapping)]
     train, micro, accumulation = (_literal(mapping.entry(key)) for key in (TRAIN, MICRO, ACCUMULATION))
     entry = mapping.entry(TRAIN)
     if train is not None and micro is not None and entry is not None and micro >= 1:
@@ -79,6 +81,15 @@ def inspect(document: Document, mapping: Mapping) -> list[Observation]:
                 )
             )
     return found
+
+
+def _slips(mapping: Mapping) -> Iterator[Observation]:
+    """Unknown keys are ignored at the top, and refused in the block of ZeRO (`runtime/zero/config.py`, a pydantic model
+    that forbids them)."""
+    yield from slips(mapping, [tables.load("deepspeed", "config")], "DeepSpeed", rejected=False)
+    block = mapping.mapping("zero_optimization")
+    if block is not None:
+        yield from slips(block, [tables.load("deepspeed", "zero_optimization")], "DeepSpeed", rejected=True)
 
 
 def _refused(mapping: Mapping) -> Iterator[Observation]:

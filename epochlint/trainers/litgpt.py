@@ -11,9 +11,11 @@ from math import ceil
 
 from epochlint.documents.document import Mapping, Scalar
 from epochlint.run.counting import Batch, Counting, Steps, after, fixed
-from epochlint.run.known import DEFAULT, DERIVED, UNKNOWN, Known, unknown
+from epochlint.run.known import DEFAULT, DERIVED, UNKNOWN, WRITTEN, Known, unknown
 from epochlint.run.run import DataSource, Era, Run
+from epochlint.trainers import tables
 from epochlint.trainers.settings import Loader, Taker, text_of
+from epochlint.trainers.slips import slips
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,6 +27,7 @@ LABEL = "litgpt"
 CALLS: frozenset[str] = frozenset()
 LOADER = Loader("jsonargparse", converts_text=True)
 
+_BLOCKS = {"train": "TrainArgs", "eval": "EvalArgs", "log": "LogArgs"}
 _VALIDATION = 0.05  # JSON data with one file (data/json_data.py)
 
 # The scripts' own defaults where the file leaves a key out (finetune/lora.py, finetune/full.py): train.*
@@ -79,6 +82,7 @@ def read(reading: Reading) -> Run:
     taker.whole("lora_rank", "lora_r")
     _data(taker)
     _check(taker)
+    _keys(taker)
     return run
 
 
@@ -128,6 +132,19 @@ def _data(taker: Taker) -> None:
             run.training = [DataSource(span, paths=(f"{name.rstrip('/')}/train{suffix}",), base=reading.base)]
             taker.derive("validation_split", Known(0.0, DERIVED))
             return
+
+
+def _keys(taker: Taker) -> None:
+    """jsonargparse refuses what no script takes. The flags of a launch are not all of the script's own."""
+    names = [name for name in tables.owners("litgpt") if name.islower() and "." not in name]
+    scripts = [tables.load("litgpt", name) for name in names]
+    for layer in taker.reading.layers:
+        for name, block in _BLOCKS.items():
+            section = layer.mapping.mapping(name)
+            if section is not None:
+                taker.run.observations += slips(section, [tables.load("litgpt", block)], "LitGPT", rejected=True)
+        if layer.origin == WRITTEN:
+            taker.run.observations += slips(layer.mapping, scripts, "LitGPT", rejected=True)
 
 
 def _check(taker: Taker) -> None:

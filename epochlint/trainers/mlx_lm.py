@@ -10,10 +10,12 @@ from __future__ import annotations
 from epochlint.documents.document import Mapping, Scalar, Sequence
 from epochlint.documents.scalars import number
 from epochlint.run.counting import Batch, Counting, Steps, fixed
-from epochlint.run.known import DEFAULT, DERIVED, UNKNOWN, Known, between, unknown
+from epochlint.run.known import DEFAULT, DERIVED, UNKNOWN, WRITTEN, Known, between, unknown
 from epochlint.run.observation import Observation
 from epochlint.run.run import DataSource, Era, Run
+from epochlint.trainers import tables
 from epochlint.trainers.settings import Loader, Taker, text_of
+from epochlint.trainers.slips import slips
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -81,6 +83,9 @@ def read(reading: Reading) -> Run:
     taker.derive("save_strategy", Known("steps", DERIVED))
     _data(taker)
     _check(taker)
+    for layer in reading.layers:
+        if layer.origin == WRITTEN:  # a file's further keys are merged in and never looked at
+            run.observations += slips(layer.mapping, [tables.load("mlx-lm", "config")], "MLX-LM", rejected=False)
     return run
 
 

@@ -11,10 +11,10 @@ from epochlint.run.known import DERIVED, UNKNOWN, WRITTEN, Known, between
 from epochlint.run.run import DataSource, Era, Run
 from epochlint.trainers import tables
 from epochlint.trainers.settings import MISSING, Loader, Taker, text_of
+from epochlint.trainers.slips import slips
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from epochlint.documents.document import Entry
     from epochlint.run.counting import Get, Shape
     from epochlint.trainers.trainer import Reading
 
@@ -56,19 +56,9 @@ def read(reading: Reading) -> Run:
     entry = reading.entry("train_dataset")
     if entry is not None:
         run.training.append(DataSource(entry[0].value.span))
-    table = tables.load("llamafactory", "v1")
-    for one, _ in reading.entries():
-        if not table.known(one.key):
-            _unknown(taker, one, table)
+    for layer in reading.layers:  # the parser refuses keys that no class has (`v1/config/arg_parser.py`)
+        run.observations += slips(layer.mapping, [tables.load("llamafactory", "v1")], "LLaMA-Factory", rejected=True)
     return run
-
-
-def _unknown(taker: Taker, entry: Entry, table: tables.Table) -> None:
-    """The parser refuses keys that no class has (`v1/config/arg_parser.py`), but newer releases may have more."""
-    near = table.nearest(entry.key)
-    if near is not None and near not in taker.reading:
-        values: dict[str, object] = {"key": entry.key, "suggestion": near, "consumer": "LLaMA-Factory"}
-        taker.observe("misspelt_key", entry.key_span, None, **values, rejected=True)
 
 
 def _batch(get: Get, workers: int | None) -> Batch:
