@@ -71,12 +71,12 @@ class Reading:
     """
 
     __slots__ = (
+        "_layers",
         "_top",
         "base",
         "call",
         "command",
         "document",
-        "layers",
         "lookup",
         "open_ended",
         "python",
@@ -100,7 +100,7 @@ class Reading:
         via: str = "",
     ) -> None:
         self.document = document
-        self.replace(layers)
+        self.layers = layers
         self.versions = versions
         self.span = span if span is not None else self.layers[0].mapping.span
         self.command = command
@@ -110,11 +110,15 @@ class Reading:
         self.call = call
         self.via = via
 
-    def replace(self, layers: Sequence[Layer]) -> None:
-        """Puts other layers in the place of those at hand."""
-        self.layers = tuple(layers)
-        self.open_ended = any(layer.mapping.open_ended for layer in self.layers)
+    @property
+    def layers(self) -> Sequence[Layer]:
+        return self._layers
+
+    @layers.setter
+    def layers(self, layers: Sequence[Layer]) -> None:
+        self._layers = tuple(layers)
         self._top: dict[str, tuple[Entry, str]] | None = None
+        self.open_ended = any(layer.mapping.open_ended for layer in self._layers)
 
     def entry(self, *path: str) -> tuple[Entry, str] | None:
         """The strongest layer's entry under a path of keys, with its origin."""

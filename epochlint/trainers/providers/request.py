@@ -46,7 +46,7 @@ class Request:
 
     def __init__(self, reading: Reading, label: str, counting: Counting) -> None:
         if reading.call is not None:
-            reading.replace([Layer(opened(layer.mapping), layer.origin) for layer in reading.layers])
+            reading.layers = [Layer(opened(layer.mapping), layer.origin) for layer in reading.layers]
         self.reading = reading
         self.run = Run(label, reading.document.source, reading.span, (Era("", counting),), reading.versions)
         self.run.settings["max_steps"] = Known(None, DERIVED)
