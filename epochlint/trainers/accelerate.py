@@ -23,6 +23,8 @@ _BESIDE = (
     "mixed_precision",
     "use_cpu",
     "downcast_bf16",
+    "fsdp_config",
+    "deepspeed_config",
 )
 
 

@@ -23,6 +23,7 @@ from epochlint.run.counting import Batch, Counting, ceil_of_rows, epochs_times, 
 from epochlint.run.known import DERIVED, UNKNOWN, Known, between
 from epochlint.run.run import Era, Run
 from epochlint.trainers.hf.recognise import FOREIGN, is_record
+from epochlint.trainers.omegaconf import resolved
 from epochlint.trainers.settings import Loader, Taker
 from epochlint.trainers.trainer import Layer, Reading, is_null
 
@@ -150,6 +151,7 @@ def _plain(key: str) -> str:
 
 
 def read(reading: Reading) -> Run:
+    reading = resolved(reading)
     found = _found(reading)
     batch = next((name for name in _BATCHES if name in found), "open_batch")
     run = Run(LABEL, reading.document.source, reading.span, _COUNTINGS[batch], reading.versions)

@@ -13,6 +13,7 @@ from epochlint.documents.document import Mapping, Scalar
 from epochlint.run.counting import Counting, Steps, Warmup, by_global_batch, fixed
 from epochlint.run.known import DERIVED, UNKNOWN, Known
 from epochlint.run.run import Era, Run
+from epochlint.trainers.omegaconf import resolved
 from epochlint.trainers.settings import Loader, Taker, text_of
 
 TYPE_CHECKING = False
@@ -54,6 +55,7 @@ def duration(node: object) -> tuple[float, str] | None:
 
 
 def read(reading: Reading) -> Run:
+    reading = resolved(reading)
     run = Run(LABEL, reading.document.source, reading.span, (), reading.versions)
     taker = Taker(run, reading, LOADER)
     run.eras = (Era("", _COUNTING, {"llm-foundry": reading.versions.of("llm-foundry")}),)

@@ -10,6 +10,7 @@ from epochlint.documents.document import Mapping
 from epochlint.run.counting import Counting, by_global_batch, ceil_of_rows, epochs_times, fixed, limited
 from epochlint.run.known import DERIVED, UNKNOWN, Known
 from epochlint.run.run import Era, Run
+from epochlint.trainers.omegaconf import resolved
 from epochlint.trainers.settings import Loader, Taker
 
 TYPE_CHECKING = False
@@ -33,7 +34,7 @@ def recognise(document: Document) -> list[Mapping]:
 
 
 def read(reading: Reading) -> Run:
-    reading = reading.nested()
+    reading = resolved(reading.nested())
     run = Run(LABEL, reading.document.source, reading.span, (Era("", _COUNTING),), reading.versions)
     taker = Taker(run, reading, LOADER)
     taker.whole("global_batch", ("train", "global_batch_size"), default=UNKNOWN)

@@ -10,6 +10,7 @@ from epochlint.documents.document import Entry, Mapping, Scalar, Sequence
 from epochlint.run.counting import Counting, by_global_batch, epochs_times, floor_of_rows, limited
 from epochlint.run.known import DERIVED, UNKNOWN, Known
 from epochlint.run.run import Era, Run
+from epochlint.trainers.omegaconf import resolved
 from epochlint.trainers.settings import Loader, Taker
 from epochlint.trainers.trainer import Layer, Reading
 
@@ -38,15 +39,7 @@ def recognise(document: Document) -> list[Mapping]:
 
 def read(reading: Reading) -> Run:
     layers, complete = _inherited(reading)
-    reading = Reading(
-        reading.document,
-        layers,
-        reading.versions,
-        span=reading.span,
-        command=reading.command,
-        base=reading.base,
-        lookup=reading.lookup,
-    )
+    reading = resolved(reading.over(layers))
     run = Run(LABEL, reading.document.source, reading.span, (Era("", _COUNTING),), reading.versions)
     taker = Taker(run, reading, LOADER)
     algorithm = next((name for name in _ALGORITHMS if reading.mapping(name) is not None), "")

@@ -13,6 +13,7 @@ from epochlint.run.counting import Counting
 from epochlint.run.known import DEFAULT, UNKNOWN, WRITTEN, Known
 from epochlint.run.run import DataSource, Run
 from epochlint.trainers.hf.eras import eras
+from epochlint.trainers.omegaconf import resolved
 from epochlint.trainers.on_hf import require_transformers, sectioned
 from epochlint.trainers.settings import MISSING, Loader, Taker, text_of
 
@@ -78,7 +79,7 @@ def claims(program: tuple[str, ...], arguments: Mapping) -> bool:
 
 
 def read(reading: Reading) -> Run:
-    reading = reading.nested()
+    reading = resolved(reading.nested())
     require_transformers(reading, "oumi", _NEWEST)
     run = Run(LABEL, reading.document.source, reading.span, (), reading.versions)
     run.command = reading.command

@@ -111,7 +111,7 @@ TRAINERS: tuple[Entry, ...] = (
     ),
     Entry(
         "providers.sagemaker",
-        r"training_config|TrainingJobName|TextGenerationJobConfig|results_dir"
+        r"training_config|TrainingJobName|TextGenerationJobConfig|results_dir|instance_types"
         r"|create_training_job|create-training-job|create_auto_ml_job|create-auto-ml-job|aws_sagemaker_training_job",
         ("boto3", "aioboto3"),
     ),
@@ -128,7 +128,7 @@ TRAINERS: tuple[Entry, ...] = (
     Entry("providers.azure_openai", r"training_file|fine_tuning", ("openai",)),
     Entry("providers.openai", r"training_file|fine_tuning", ("openai",)),
     Entry("providers.cohere", r"dataset_id", ("cohere",)),
-    Entry("providers.azure_ml", r"type: finetuning|model_provider|registries/azureml|az ml job create"),
+    Entry("providers.azure_ml", r"type: finetuning|model_provider|registries/azure|az ml job create"),
     Entry("providers.snowflake", r"CORTEX\.FINETUNE|cortex\.finetune"),
     Entry("providers.baidu", r"trainConfig|hyperParameterConfig|qianfan", ("qianfan",)),
     Entry("providers.tinker", r"tinker_cookbook", ("tinker_cookbook", "chz")),

@@ -12,6 +12,7 @@ from epochlint.documents.scalars import plain_count
 from epochlint.run.counting import Counting, Steps, fixed
 from epochlint.run.known import DEFAULT, DERIVED, UNKNOWN, WRITTEN, Known
 from epochlint.run.run import DataSource, Era, Run
+from epochlint.trainers.omegaconf import resolved
 from epochlint.trainers.settings import Loader, Taker, text_of
 
 TYPE_CHECKING = False
@@ -35,6 +36,7 @@ CALLS: frozenset[str] = frozenset()
 LOADER = Loader("OmegaConf", converts_text=False, reads_plain=True)
 
 _COMPONENT = "_component_"
+_WORKERS = "training"  # the section of the workers that train, in recipes that orchestrate several kinds
 _TRAINS = ("optimizer", "epochs", "batch_size", "max_steps_per_epoch", "gradient_accumulation_steps", "loss")
 _PARTS = ("model", "tokenizer", "checkpointer", "dataset", "optimizer", "loss", "lr_scheduler")
 
@@ -46,8 +48,11 @@ def recognise(document: Document) -> list[Mapping]:
         mapping
         for mapping in document.mappings()
         if any(part.get(_COMPONENT) for key in _PARTS if (part := mapping.mapping(key)) is not None)
-        and sum(key in mapping for key in _TRAINS) >= 2
-        and mapping.mapping("optimizer") is not None
+        and any(
+            sum(key in part for key in _TRAINS) >= 2 and part.mapping("optimizer") is not None
+            for part in (mapping, mapping.mapping(_WORKERS))
+            if part is not None
+        )
     ]
 
 
@@ -57,13 +62,15 @@ def claims(program: tuple[str, ...], arguments: Mapping) -> bool:
 
 
 def read(reading: Reading) -> Run:
-    reading = reading.nested()
+    reading = resolved(reading.nested())
     run = Run(LABEL, reading.document.source, reading.span, (), reading.versions)
     taker = Taker(run, reading, LOADER)
     recipe = _recipe(reading)
     versions = reading.versions.of("torchtune")
     run.version = versions.low if versions.pinned else None
     run.eras = (Era("", _COUNTING, {"torchtune": versions}),)
+    if reading.mapping(_WORKERS, "optimizer") is not None:
+        return _read_orchestrated(taker)
     taker.whole("per_device_batch", "batch_size")
     taker.whole("accumulation", "gradient_accumulation_steps", default=1)
     taker.number("epochs", "epochs")
@@ -90,6 +97,19 @@ def read(reading: Reading) -> Run:
     _refuse_arguments(taker)
     if recipe.startswith(("lora_finetune", "full_finetune")) and text_of(reading.node("dtype")) == "fp16":
         taker.refuse(("dtype",), "this recipe takes fp32 or bf16, not fp16", "torchtune")
+    return run
+
+
+def _read_orchestrated(taker: Taker) -> Run:
+    """`recipes/dev/async_grpo_full_finetune_distributed.py`: workers that train beside others that generate; the run
+    ends after `orchestration.num_steps`, and its batch counts completions."""
+    run = taker.run
+    run.eras = (Era("", Counting(None), run.eras[0].versions),)
+    taker.whole("max_steps", ("orchestration", "num_steps"), default=UNKNOWN)
+    taker.number("learning_rate", (_WORKERS, "optimizer", "lr"), default=UNKNOWN)
+    taker.derive("batch_unknown", Known(True, DERIVED))
+    taker.derive("method", Known("grpo", DERIVED))
+    taker.derive("gpus", UNKNOWN)
     return run
 
 

@@ -10,6 +10,7 @@ from epochlint.documents.document import Mapping
 from epochlint.run.counting import Batch, Counting, Warmup, epochs_times, floor_of_rows, limited, share_down
 from epochlint.run.known import DERIVED, UNKNOWN, Known
 from epochlint.run.run import DataSource, Era, Run
+from epochlint.trainers.omegaconf import is_composed, resolved
 from epochlint.trainers.settings import Loader, Taker, text_of
 
 TYPE_CHECKING = False
@@ -27,10 +28,11 @@ def recognise(document: Document) -> list[Mapping]:
     found = []
     for mapping in document.mappings():
         data, trainer = mapping.mapping("data"), mapping.mapping("trainer")
-        if data is None or trainer is None:
+        if trainer is None or not ("total_epochs" in trainer or "total_training_steps" in trainer):
             continue
-        trains = "total_epochs" in trainer or "total_training_steps" in trainer
-        if trains and ("train_batch_size" in data or "train_files" in data or "actor_rollout_ref" in mapping):
+        has_data = data is not None and ("train_batch_size" in data or "train_files" in data)
+        actor = "actor_rollout_ref" in mapping and (data is not None or is_composed(mapping))
+        if has_data or actor:
             found.append(mapping)
     return found
 
@@ -41,7 +43,7 @@ def claims(program: tuple[str, ...], arguments: Mapping) -> bool:
 
 
 def read(reading: Reading) -> Run:
-    reading = reading.nested()
+    reading = resolved(reading.nested())
     run = Run(LABEL, reading.document.source, reading.span, (Era("", _COUNTING),), reading.versions)
     taker = Taker(run, reading, LOADER)
     taker.whole("global_batch", ("data", "train_batch_size"), default=UNKNOWN)

@@ -17,6 +17,7 @@ from epochlint.trainers.hf import common, keys, refusals
 from epochlint.trainers.hf.counting import after_cap
 from epochlint.trainers.hf.eras import eras
 from epochlint.trainers.hf.loading import HfTaker, loader_of, opened, prepared, root_of
+from epochlint.trainers.omegaconf import is_composed
 from epochlint.trainers.trainer import Layer
 
 TYPE_CHECKING = False
@@ -51,7 +52,7 @@ class Hf:
     ) -> None:
         self.consumer = keys.consumer_of(reading, table, extra)
         reading = _with_own_defaults(prepared(reading, self.consumer), table)
-        if not reading.via and _own_schema(reading, self.consumer):
+        if (not reading.via and _own_schema(reading, self.consumer)) or _in_parts(reading):
             # The program that reads this section picks its keys, and may set others itself.
             reading = opened(reading)
         self.reading = reading
@@ -171,6 +172,11 @@ def _own_schema(reading: Reading, consumer: keys.Consumer) -> bool:
     if root_of(reading.document, mapping) is None:
         return False
     return any(not consumer.knows(entry.key) for entry in mapping.entries)
+
+
+def _in_parts(reading: Reading) -> bool:
+    """Whether the file is one of several that Hydra puts together."""
+    return any(is_composed(root) for root in reading.document.mappings())
 
 
 def _folder_of(reading: Reading) -> str:

@@ -42,7 +42,7 @@ def _pipeline(mapping: Mapping) -> Mapping | None:
     for entry in jobs.entries if jobs is not None else ():
         if isinstance(entry.value, Mapping):
             component = text_of(entry.value.get("component")) or ""
-            if "registries/azureml" in component and ("finetune" in component or "pipeline" in component):
+            if "registries/azure" in component and ("finetune" in component or "pipeline" in component):
                 return entry.value.mapping("inputs") or mapping.mapping("inputs")
     return None
 

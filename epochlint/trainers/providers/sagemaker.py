@@ -48,7 +48,7 @@ def _is_recipe(mapping: Mapping) -> bool:
     if run is None or "name" not in run:
         return False
     return ("training_config" in mapping or "trainer" in mapping) and (
-        "model_type" in run or "results_dir" in run or "replicas" in run
+        "model_type" in run or "results_dir" in run or "replicas" in run or "instance_types" in mapping
     )
 
 
