@@ -1,4 +1,4 @@
-"""Families: configs of one folder for the same model and trainer whose names differ in a part."""
+"""Families: configs of one folder for the same model, trainer and kind of tuning whose names differ in a part."""
 
 from __future__ import annotations
 
@@ -16,11 +16,12 @@ _LARGEST = 40  # a folder with more runs is a sweep, not a family
 
 def siblings(runs: Iterable[Run]) -> dict[int, list[Run]]:
     """By `id` of a run: the others of its family."""
-    folders: dict[tuple[str, str, object, object], list[Run]] = {}
+    folders: dict[tuple[object, ...], list[Run]] = {}
     for run in runs:
         model = run.setting("model")
         if model.exact and model.value is not None:
-            key = (os.path.dirname(run.path), run.trainer, model.value, run.setting("method").value)
+            kind = (run.setting("method").value, run.setting("tuning").value)
+            key = (os.path.dirname(run.path), run.trainer, model.value, *kind)
             folders.setdefault(key, []).append(run)
     found: dict[int, list[Run]] = {}
     for family in folders.values():

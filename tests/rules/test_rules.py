@@ -480,11 +480,34 @@ SAME_RATE: dict[str, Any] = {"learning_rate": 2e-5}
         ({"gpus": 4}, {"gpus": 8}, "revision", "note"),
         ({"per_device_batch": 4, "accumulation": 8}, {"per_device_batch": 8, "accumulation": 4}, "revision", None),
         ({"per_device_batch": 2}, {"per_device_batch": 8}, "sibling", None),
-        ({"per_device_batch": 2, "gpus": 1}, {"per_device_batch": 8, "gpus": 1}, "sibling", "warning"),
+        ({"per_device_batch": 2, "gpus": 1}, {"per_device_batch": 8, "gpus": 1}, "reference", "warning"),
+        ({"per_device_batch": 2, "gpus": 1}, {"per_device_batch": 8, "gpus": 1}, "sibling", None),
     ],
 )
 def test_a_rate_that_stayed(before: dict[str, Any], after: dict[str, Any], kind: str, expected: str | None) -> None:
     assert level("LRN001", baseline=against(kind, **SAME_RATE, **before), **SAME_RATE, **after) == expected
+
+
+@pytest.mark.parametrize(("data", "expected"), [("data.jsonl", "note"), ("other.jsonl", None), ("", None)])
+def test_siblings_are_compared_where_they_are_one_recipe(data: str, expected: str | None) -> None:
+    runs = [make_run(per_device_batch=size, gpus=1, **SAME_RATE) for size in (2, 16)]
+    for run, path in zip(runs, ("data.jsonl", data), strict=True):
+        run.training = [DataSource(run.span, paths=(path,))] if path else []
+    beside = engine.Baseline(Scenarios(runs[0]), "sibling", "sft_one.yaml")
+    found = engine.check(Scenarios(runs[1]), [RULES["LRN001"]], baseline=beside)[0]
+    assert [one.level for one in found] == ([expected] if expected else [])
+    if found:
+        assert found[0].message.startswith(
+            "the effective batch is 16, that of sft_one.yaml is 2, and the learning rate"
+        )
+
+
+def test_a_rate_that_nobody_wrote_was_no_choice() -> None:
+    runs = [make_run(per_device_batch=size) for size in (2, 16)]
+    for run in runs:
+        run.settings["learning_rate"] = Known(5e-5, "default")
+    before = engine.Baseline(Scenarios(runs[0]), "revision", "before")
+    assert engine.check(Scenarios(runs[1]), [RULES["LRN001"]], baseline=before)[0] == []
 
 
 def test_a_rate_that_moved_is_no_rate_that_stayed() -> None:
@@ -504,10 +527,11 @@ def test_the_rules_of_scaling_are_shown() -> None:
     ("rate", "batch", "expected"),
     [
         (16e-5, 8, "warning"),
+        (5e-5, 8, None),  # rounded up
         (4e-5, 8, None),
         (2.8e-5, 8, None),
         (16e-5, 4, None),
-        (0.1e-5, 2, "warning"),
+        (0.1e-5, 2, None),  # careful
         (1e-5, 2, None),
     ],
 )
@@ -517,11 +541,21 @@ def test_a_rate_that_changed_by_more_than_the_batch(rate: float, batch: int, exp
 
 
 @pytest.mark.parametrize(
+    "other", [{"tuning": "lora"}, {"method": "dpo"}, {"model": "other/model"}, {"optimizer": "adafactor"}]
+)
+def test_a_rate_is_another_for_another_kind_of_run(other: dict[str, Any]) -> None:
+    before = against(per_device_batch=4, learning_rate=2e-5)
+    assert level("LRN008", baseline=before, per_device_batch=8, learning_rate=16e-5, **other) is None
+
+
+@pytest.mark.parametrize(
     ("before", "after", "kind", "expected"),
     [
         ({"max_steps": 4000}, {"max_steps": 800}, "revision", "warning"),
         ({"max_steps": 1000}, {"max_steps": 800}, "revision", None),
-        ({"max_steps": 1000}, {"max_steps": 4000}, "revision", "warning"),
+        ({"max_steps": 2000}, {"max_steps": 800}, "revision", "note"),
+        ({"max_steps": 1000}, {"max_steps": 4000}, "revision", "note"),
+        ({"max_steps": 1000}, {"max_steps": 3000}, "revision", None),
         ({"max_steps": 1000}, {"max_steps": 4000}, "sibling", None),
         ({"max_steps": 5000}, {"max_steps": 1000}, "sibling", "warning"),
         ({"max_steps": 4000, "warmup_steps": 100}, {"max_steps": 800}, "revision", None),
