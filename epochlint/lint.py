@@ -44,7 +44,8 @@ class Options:
     `since`: the revision to compare with; `git`: without one, compare what differs from HEAD with HEAD, if there is a
     work tree; `staged`: compare the index, not the work tree. `baseline_run`: a config to compare every run with.
     `max_data_bytes`: of a run's data, more is estimated. `cache`: keep counts of long data files in the user's
-    cache folder. `online`: ask the hub for the sizes of public data sets.
+    cache folder. `online`: ask the hub for the sizes of public data sets. `exact`: count
+    tokens with the model's own tokenizer where one is here.
     `settings` are the check's own; a nearer settings file of a checked file wins, unless they are `settings_fixed`.
     """
 
@@ -53,6 +54,7 @@ class Options:
         "baseline_run",
         "cache",
         "changed_only",
+        "exact",
         "exclude",
         "force_exclude",
         "git",
@@ -82,6 +84,7 @@ class Options:
         max_data_bytes: int = DATA_BYTES,
         cache: bool = False,
         online: bool = False,
+        exact: bool = False,
         stdin: tuple[str, bytes] | None = None,
         git: bool = False,
         since: str | None = None,
@@ -101,6 +104,7 @@ class Options:
         self.max_data_bytes = max_data_bytes
         self.cache = cache
         self.online = online
+        self.exact = exact
         self.stdin = stdin
         self.git = git
         self.since = since
@@ -159,7 +163,7 @@ def check(options: Options) -> Report:
     joined = joiner.join(documents)
     rules = Chosen(settings, lookup.working, options.select, options.ignore, options.pedantic)
     report.skipped.extend(joined.skipped)
-    surveys = Surveys(lookup, options.max_data_bytes, options.cache, options.online)
+    surveys = Surveys(lookup, options.max_data_bytes, options.cache, options.online, options.exact)
     comparisons = Comparisons(options, surveys, joined, said, report)
     whole: list[Run] = []
     for run in joined.runs:

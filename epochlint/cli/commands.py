@@ -206,6 +206,7 @@ def explain_command(
 ) -> int:
     """Show what each run will do: batch, steps, warmup, with where each number comes from."""
     options = _options(paths, assume, config, isolated)
+    options.exact = True
     options.max_data_bytes, options.cache, options.online = max_data_bytes, not no_cache, online
     report = _checked(options)
     if output_format == "json":

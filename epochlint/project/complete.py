@@ -9,6 +9,7 @@ from epochlint.project.counted import count_into
 from epochlint.project.data import observe
 from epochlint.project.resume import take_checkpoint
 from epochlint.project.stated import stated
+from epochlint.project.survey import LENGTHS
 from epochlint.run.known import ESTIMATED
 
 TYPE_CHECKING = False
@@ -61,6 +62,10 @@ def complete(
     if asked:
         run.observations.extend(stated(run, lookup))
         run.observations.extend(observe(run, lookup, survey, asked))
+        if "tokens" not in run.settings and not asked.isdisjoint(LENGTHS):
+            tokens = survey.tokens()
+            if tokens is not None:
+                run.settings["tokens"] = tokens
 
 
 def smoke_named(run: Run, path: str) -> bool:

@@ -21,7 +21,7 @@ PLACEHOLDER_ROWS = 50
 class Counted:
     """What one source of data holds: rows given to the trainer, of which files."""
 
-    __slots__ = ("assistant_turns", "basis", "files", "lines", "messages", "origin", "rows", "source")
+    __slots__ = ("assistant_turns", "basis", "chain", "files", "lines", "messages", "origin", "rows", "source")
 
     def __init__(self) -> None:
         self.rows = 0
@@ -32,6 +32,7 @@ class Counted:
         self.basis = 0
         self.source = ""  # what tells the rows, where that is no file
         self.files: list[str] = []
+        self.chain: list[tuple[int, str]] = []
 
     def estimate(self, basis: int) -> None:
         self.origin = ESTIMATED
@@ -58,6 +59,9 @@ def count_into(run: Run, survey: Survey) -> None:
     if counts is not None:
         rows = sum(count.rows for count in counts)
         lines = sum(count.lines for count in counts)
+        run.chain = [step for count in counts for step in count.chain]
+        if len(counts) > 1:
+            run.chain.append((rows, "together"))
         if lines < rows and any(source.records_of is not None for source in run.training):
             values = {"rows": lines, "records": rows}
             run.observations.append(Observation("data_expanded", run.training[0].span, values))
@@ -138,6 +142,9 @@ def _one(source: DataSource, survey: Survey, max_bytes: int) -> Counted | None:
         if named is None or rows is None or source.keep is not None or source.records_of is not None:
             return None
         result.rows, result.origin, result.basis, result.source = rows, named.origin, named.basis, named.source
+        result.chain.append((named.rows, f"rows by {named.source}"))
+        if rows != named.rows:
+            result.chain.append((rows, "left by the split, selection or repetition that is written"))
         result.messages = result.assistant_turns = None
         return result
     for path in source.paths:
@@ -150,6 +157,10 @@ def _one(source: DataSource, survey: Survey, max_bytes: int) -> Counted | None:
             rows, whole = count
             total += rows
             result.lines += whole.rows
+            unit = "lines" if whole.format in ("jsonl", "text") else "rows"
+            result.chain.append((whole.rows, f"{unit} of {survey.shown(file)}"))
+            if rows != whole.rows:
+                result.chain.append((rows, _made(source, rows, whole.rows)))
             if whole.estimated:
                 result.estimate(ON_ESTIMATE)
             result.messages = _plus(result.messages, whole.messages)
@@ -157,6 +168,8 @@ def _one(source: DataSource, survey: Survey, max_bytes: int) -> Counted | None:
     rows_left = _changed(source, total)
     if rows_left is None:
         return None
+    if rows_left != total:
+        result.chain.append((rows_left, "left by the split, selection or repetition that is written"))
     result.rows = rows_left
     return result
 
@@ -170,6 +183,12 @@ def _count_file(source: DataSource, path: str, survey: Survey, max_bytes: int) -
         return whole.rows, whole
     records = survey.records(source, path, most) if not whole.estimated else None
     return (records, whole) if records is not None else None
+
+
+def _made(source: DataSource, records: int, rows: int) -> str:
+    if source.records_of is not None and records > rows:
+        return "records, one for each answer that is trained on"
+    return "records that pass the trainer's own check of a row" if source.keep is not None else "records"
 
 
 def _changed(source: DataSource, rows: int) -> int | None:

@@ -50,7 +50,7 @@ def rows_of(
     subset: the configuration, "" where none is written, None where nobody knows whether one is. split: None for the
     one that a trainer takes by itself.
     """
-    if not _NAME(name) or ".." in name or "--" in name:
+    if not _is_name(name):
         return None
     for find, origin, basis, source in (
         (_prepared, COUNTED, 0, "the local cache of datasets"),
@@ -120,15 +120,33 @@ def _snake(name: str) -> str:
     return re.sub(r"([a-z\d])([A-Z])", r"\1_\2", name).lower()
 
 
+def cached(model: str, file: str, environment: Mapping[str, str] = os.environ) -> str | None:
+    """A file of a model in the hub's local cache; None where it is not there."""
+    if not _is_name(model):
+        return None
+    folder = _snapshot("models", model, environment)
+    path = os.path.join(folder, file) if folder is not None else ""
+    return path if os.path.isfile(path) else None
+
+
+def _is_name(name: str) -> bool:
+    return _NAME(name) is not None and ".." not in name and "--" not in name
+
+
 def _card(name: str, environment: Mapping[str, str]) -> dict[str, Splits]:
-    """The card of the revision that the hub's cache calls main, or of its only one."""
+    folder = _snapshot("datasets", name, environment)
+    return card(os.path.join(folder, "README.md")) if folder is not None else {}
+
+
+def _snapshot(kind: str, name: str, environment: Mapping[str, str]) -> str | None:
+    """The folder of the revision that the hub's cache calls main, or of its only one."""
     cache = environment.get("HF_HUB_CACHE") or os.path.join(_home(environment), "hub")
-    folder = os.path.join(os.path.expanduser(cache), "datasets--" + name.replace("/", "--"))
+    folder = os.path.join(os.path.expanduser(cache), f"{kind}--" + name.replace("/", "--"))
     revision = (_start(os.path.join(folder, "refs", "main")) or "").strip()
     snapshots = [os.path.basename(path) for path in _folders(os.path.join(folder, "snapshots"))]
     if revision not in snapshots:
         revision = snapshots[0] if len(snapshots) == 1 else ""
-    return card(os.path.join(folder, "snapshots", revision, "README.md")) if revision else {}
+    return os.path.join(folder, "snapshots", revision) if revision else None
 
 
 def card(path: str) -> dict[str, Splits]:

@@ -182,6 +182,31 @@ def lengths_want() -> Want:
     )
 
 
+def exact_want(path: str) -> Want | None:
+    """Tokens by a tokenizer.json: fewest and most; None where there is no tokenizer to ask."""
+    from epochlint.records import exact
+
+    state = kept.state_of(path)
+    tokenizer = exact.load(path)
+    if state is None or tokenizer is None:
+        return None
+
+    def told(_: str, look: Any) -> object:
+        found = look.range()
+        return list(found) if found is not None else None
+
+    return Want(f"exact {path} {state}", lambda: exact.Exact(tokenizer), told)
+
+
+def span(plain: Any) -> tuple[int, int] | None:
+    """Fewest and most tokens; None where they are not known."""
+    try:
+        low, high = plain
+        return int(low), int(high)
+    except (TypeError, ValueError):
+        return None
+
+
 def repeats_want() -> Want:
     """What stands there twice, as `repeats` reads it."""
 
@@ -270,7 +295,7 @@ def _is_sound(name: str, value: Any) -> bool:
         return isinstance(value, list) and len(judged(value)) == len(value)
     if kind == "records":
         return type(value) is int
-    parsed = {"lengths": lengths, "repeats": repeats, "leaks": leaks}.get(kind)
+    parsed: Any = {"exact": span, "lengths": lengths, "repeats": repeats, "leaks": leaks}.get(kind)
     return parsed is not None and parsed(value) is not None
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from epochlint.run.known import ESTIMATED, ON_ESTIMATE
+from epochlint.run.known import ESTIMATED, ON_ESTIMATE, between
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,23 +15,32 @@ if TYPE_CHECKING:
     from epochlint.project.readings import Readings, Want
     from epochlint.records import Count, Disagreements, Duplicates, Leaks, Lengths
     from epochlint.records.repeats import Shared
+    from epochlint.run.known import Known
     from epochlint.run.run import DataSource, Run
+
+
+LENGTHS = ("data_too_long", "length_truncates", "packed_tokens")
+"""The observations that look at how long the records are."""
 
 
 class Surveys:
     """The data of one check: what one run had read, the others need not read again.
 
     `max_bytes`: bytes of a run's data that are read at most; more is estimated. `cache`: whether counts of long files
-    are kept in the user's cache folder. `online`: whether sizes of public data sets may be asked for.
+    are kept in the user's cache folder. `online`: whether sizes of public data sets may be asked for. `exact`: tokens
+    are counted by the model's own tokenizer where one is here.
     """
 
-    __slots__ = ("_readings", "cache", "lookup", "max_bytes", "online")
+    __slots__ = ("_readings", "cache", "exact", "lookup", "max_bytes", "online")
 
-    def __init__(self, lookup: Lookup, max_bytes: int, cache: bool = False, online: bool = False) -> None:
+    def __init__(
+        self, lookup: Lookup, max_bytes: int, cache: bool = False, online: bool = False, exact: bool = False
+    ) -> None:
         self.lookup = lookup
         self.max_bytes = max_bytes
         self.cache = cache
         self.online = online
+        self.exact = exact
         self._readings: Readings | None = None
 
     @property
@@ -71,6 +80,9 @@ class Survey:
     @property
     def online(self) -> bool:
         return self._surveys.online
+
+    def shown(self, file: str) -> str:
+        return self._lookup.shown(file)
 
     def files_of(self, source: DataSource, path: str) -> list[str]:
         """The data files that a path of a source means."""
@@ -131,6 +143,42 @@ class Survey:
                         total.join(found.state())
         return total
 
+    def tokens(self) -> Known | None:
+        """Fewest and most tokens of the run's training data: by the model's own tokenizer where one lies here and the
+        user looks at the run (`explain`), else by a band. None where the data cannot be read, or is cut afterwards."""
+        run = self._run
+        if not run.training or any(source.operations for source in run.training) or not self.whole():
+            return None
+        found = self._exact() if self._surveys.exact else None
+        if found is not None:
+            low, high, path = found
+            said = f"{self._lookup.shown(path)}, and what a chat template adds"
+        else:
+            lengths = self.lengths(run.training)
+            if lengths is None or not lengths.rows:
+                return None
+            low, high, said = lengths.low, lengths.high, "from the number of characters"
+        place = run.training[0].span
+        return between(low, high, ESTIMATED, basis=ON_ESTIMATE, key_span=place, span=place, formula=said)
+
+    def _exact(self) -> tuple[int, int, str] | None:
+        from epochlint.project import readings
+        from epochlint.project.tokenizer import find
+        from epochlint.records.exact import MOST_BYTES
+
+        files = self.files(self._run.training)
+        path = find(self._run, self._lookup) if sum(map(_size, files)) <= MOST_BYTES else None
+        want = readings.exact_want(path) if path is not None else None
+        if want is None or path is None:
+            return None
+        low = high = 0
+        for file in files:
+            found = readings.span(self._surveys.readings.of(file, self.max_bytes, (want,)).get(want.name))
+            if found is None:
+                return None
+            low, high = low + found[0], high + found[1]
+        return low, high, path
+
     def repeats(self, source: DataSource, file: str) -> tuple[Duplicates, Disagreements] | None:
         """What stands twice in a file."""
         from epochlint.project import readings
@@ -157,7 +205,7 @@ class Survey:
         judged = readings.judged_want(source)
         if judged is not None and not asked.isdisjoint(("data_invalid", "data_without_target")):
             found.append(judged)
-        if not asked.isdisjoint(("data_too_long", "length_truncates", "packed_tokens")):
+        if not asked.isdisjoint(LENGTHS):
             found.append(readings.lengths_want())
         if "data_repeated" in asked and len(self.files(self._run.training)) == 1:
             found.append(readings.repeats_want())

@@ -8,7 +8,7 @@ from epochlint.records.shapes import messages_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
 CHARACTERS_PER_TOKEN = (1.4, 6.0)
 """The band for ASCII text. Measured with cl100k_base (tiktoken 0.14.0) on 493 texts of published training files:
@@ -86,6 +86,20 @@ def record_tokens(value: object) -> tuple[int, int]:
     high = (characters - others) / CHARACTERS_PER_TOKEN[0] + others / OTHER_CHARACTERS_PER_TOKEN[0]
     messages = len(messages_of(value) or ())
     return int(low) + messages * MESSAGE_OVERHEAD[0], int(high) + 1 + (messages + 1) * MESSAGE_OVERHEAD[1]
+
+
+def texts(value: object, depth: int = 0) -> Iterator[str]:
+    """All texts of a record, as `record_tokens` looks at them."""
+    if type(value) is str:
+        yield value
+    elif depth < _DEEPEST:
+        parts: Iterable[object] = ()
+        if type(value) is dict:
+            parts = [part for key, part in value.items() if key not in _NO_TEXT]
+        elif type(value) is list:
+            parts = value
+        for part in parts:
+            yield from texts(part, depth + 1)
 
 
 def text_length(value: object) -> int:

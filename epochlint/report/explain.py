@@ -34,6 +34,8 @@ _BLOCKS = (
             ("messages", "messages"),
             ("assistant_turns", "assistant turns"),
             ("tokens", "tokens"),
+            ("tokens_trained", "tokens over all epochs"),
+            ("packed_sequences", "packed sequences"),
         ),
     ),
     (
@@ -52,6 +54,7 @@ _BLOCKS = (
             ("max_steps", "step limit"),
             ("steps_per_epoch", "steps per epoch"),
             ("total_steps", "total steps"),
+            ("packed_steps", "steps when packed"),
         ),
     ),
     (
@@ -86,6 +89,8 @@ _ORIGINS = {
     DERIVED: "",
 }
 
+_MOST_STEPS = 12
+
 _PREFERENCE = frozenset({"dpo", "ipo", "orpo", "kto", "simpo", "cpo"})
 
 # What would make an unknown known.
@@ -113,6 +118,8 @@ def _run(checked: Checked) -> str:
     lines = [_headline(run, [facts["tuning"], facts["method"]])]
     for title, rows in _BLOCKS:
         shown = [row for name, words in rows if (row := _row(checked, name, words, facts[name])) is not None]
+        if title == "Data":
+            shown = [*_counted(checked, facts), *shown]
         if shown:
             lines.append(f"  {title}")
             lines.extend(shown)
@@ -136,6 +143,49 @@ def _run(checked: Checked) -> str:
     return "\n".join(map(printable, lines))
 
 
+def _counted(checked: Checked, facts: dict[str, Known]) -> list[str]:
+    """What the data holds, and how its lines become the records that are trained on, with each step's reason."""
+    run = checked.run
+    chain = list(run.chain)
+    if not chain:
+        return []
+    held = []
+    for name, noun in (("messages", "message"), ("assistant_turns", "assistant turn")):
+        number = run.setting(name).number
+        if number is not None:
+            held.append(f"{show(int(number))} {noun}{'' if number == 1 else 's'}")
+    found = []
+    rows, records = run.setting("rows").number, facts["records"].number
+    unit = "line" if all(" of " in what and what.startswith("lines") for _, what in run.chain[:1]) else "row"
+    first = sum(number for number, what in run.chain if what.startswith((f"{unit}s of ", f"{unit}s by ")))
+    if rows is not None:
+        end = int(records if records is not None else rows)
+        about = "about " if facts["rows"].origin == ESTIMATED else ""
+        found.append(", ".join([f"{about}{_plural(first, unit)} = {_plural(end, 'record')}", *held]))
+    if records is not None and rows is not None and records != rows:
+        chain.append((int(records), f"trained on in one epoch{_why_fewer(checked)}"))
+    if len(chain) > 1:
+        steps = "; ".join(f"{show(number)} {what}" for number, what in chain[:_MOST_STEPS])
+        found.append(steps + ("; ..." if len(chain) > _MOST_STEPS else ""))
+    return [f"    {line}" for line in found]
+
+
+def _why_fewer(checked: Checked) -> str:
+    split, cap = checked.run.setting("validation_split").number, checked.run.setting("sample_cap").number
+    reasons = []
+    if split:
+        reasons.append(f"{f'{split * 100:g} %' if split < 1 else show(split)} held out for validation")
+    if cap:
+        reasons.append(f"a cap of {show(cap)}")
+    if checked.run.setting("packing").value is True:
+        reasons.append("packed")
+    return f" ({', '.join(reasons)})" if reasons else ""
+
+
+def _plural(number: int, noun: str) -> str:
+    return f"{show(number)} {noun}{'' if number == 1 else 's'}"
+
+
 def _headline(run: Run, kinds: list[Known]) -> str:
     version = f" {run.version}" if run.version else ""
     kind = " ".join(str(known.value) for known in kinds if known.exact and known.value)
@@ -153,7 +203,7 @@ def _row(checked: Checked, name: str, words: str, known: Known) -> str | None:
     if _nothing(known) and name not in ("records", "gpus", "total_steps", "effective_batch"):
         return None
     value = value_text(checked, name, known)
-    origin = _origin(known) if known.exact else ""
+    origin = _origin(known) if known.exact or known.origin == ESTIMATED else ""
     usual = _usual(checked, name, known)
     extra = "; ".join(part for part in (origin, usual) if part)
     return f"    {words:<22} {value:<20} {extra}".rstrip()
@@ -182,7 +232,7 @@ def value_text(checked: Checked, name: str, known: Known) -> str:
         many = checked.scenarios.budget(newest, SHOWN).fact(name)
         if one.exact and many.exact:
             return f"{_amount(name, one.value)} on 1 GPU, {_amount(name, many.value)} on {SHOWN}"
-        if one.low is not None and many.high is not None:
+        if (one.low, one.high) != (many.low, many.high) and one.low is not None and many.high is not None:
             return f"{_amount(name, one.low)} on 1 GPU to {_amount(name, many.high)} on {SHOWN}"
     if known.high is None:
         return f"at least {_amount(name, known.low)}"

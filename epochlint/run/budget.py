@@ -78,6 +78,22 @@ class Budget:
             compute(self)
             return self._facts.setdefault(name, None)
 
+    def _tokens(self) -> None:
+        """What the number of tokens comes to: over all passes (what hosted services bill), and packed. A range mostly,
+        and for an overview only: no rule asks for it."""
+        tokens, epochs, length = self.get("tokens"), self.fact("epochs"), self.get("sequence_length")
+        self._facts["tokens_trained"] = _times(tokens, epochs)
+        packs = UNKNOWN
+        if self.get("packing").value is True and length.number and tokens.low is not None:
+            packs = _times(tokens, Known(1), length)
+            rows = self.get("rows")
+            if self.get("packing_joins").value is True and rows.high is not None and packs.high is not None:
+                # joined, a sequence stays half empty at worst, and there are no more of them than rows
+                high = min(rows.high, 2 * packs.high)
+                packs = between(min(packs.low or 0, high), high, basis=packs.basis | rows.basis)
+        self._facts["packed_sequences"] = packs
+        self._facts["packed_steps"] = _times(packs, epochs, self.fact("effective_batch"))
+
     def _trainer(self) -> None:
         self._facts["trainer"] = Known(self.run.trainer, WRITTEN)
 
@@ -324,11 +340,23 @@ COMPUTED: dict[str, Callable[[Budget], None]] = {
     "save_every": Budget._intervals,
     "logging_every": Budget._intervals,
     "trainer": Budget._trainer,
+    "tokens_trained": Budget._tokens,
+    "packed_sequences": Budget._tokens,
+    "packed_steps": Budget._tokens,
 }
 """The facts that are computed, with what computes them."""
 
 TAKEN = ("rows", "learning_rate", "scheduler", "weight_decay", "method", "tuning", "messages", "tokens")
 """The facts that are settings under the same names."""
+
+
+def _times(one: Known, other: Known, divided: Known | None = None, basis: int = 0) -> Known:
+    """Bounds of a product, or of one part for each of so many, rounded up."""
+    divisor = divided if divided is not None else Known(1)
+    low = None if one.low is None or other.low is None or not divisor.high else one.low * other.low / divisor.high
+    high = None if one.high is None or other.high is None or not divisor.low else one.high * other.high / divisor.low
+    basis |= one.basis | other.basis | divisor.basis
+    return between(None if low is None else ceil(low), None if high is None else ceil(high), basis=basis)
 
 
 def _passes(limit: Known, epochs: Known, per_epoch: Known, natural: Known, total: Known) -> Known:

@@ -133,7 +133,7 @@ def hull(values: Iterable[Known]) -> Known:
     """The one value that all share, or the bounds that hold for all of them."""
     every = list(values)
     first = every[0]
-    if all(known.exact and known.value == first.value for known in every):
+    if all(known is first for known in every) or all(known.exact and known.value == first.value for known in every):
         return first
     lows = [known.low for known in every]
     highs = [known.high for known in every]

@@ -136,6 +136,7 @@ class Run:
 
     __slots__ = (
         "after_counting",
+        "chain",
         "command",
         "defaults",
         "eras",
@@ -175,6 +176,7 @@ class Run:
         self.validation: list[DataSource] = []
         self.observations: list[Observation] = []
         self.after_counting: list[Callable[[Run], None]] = []  # settings that hang on the number of rows
+        self.chain: list[tuple[int, str]] = []  # from the lines of the data to `rows`: each number, and what it is
         self.overlong = ""  # what becomes of records over the length limit: "dropped", "cut"
         self.smoke = False  # declared or named as a smoke or over-fit test
         self.placeholder = False  # its data only stands for private data
