@@ -143,6 +143,7 @@ TRAINERS: tuple[Entry, ...] = (
     Entry("nemo_rl", r"\bpolicy:|\bdefaults:"),
     Entry("megatron_bridge", r"train_iters|train_samples"),
     Entry("verl", r"total_epochs|total_training_steps"),
+    Entry("openrlhf", r"openrlhf\.cli"),
     Entry("h2o", r"llm_backbone"),
     Entry("ludwig", r"input_features|output_features"),
     Entry("mistral_finetune", r"model_id_or_path"),
