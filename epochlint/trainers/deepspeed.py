@@ -9,8 +9,6 @@ from __future__ import annotations
 from epochlint.documents.document import Mapping, Scalar
 from epochlint.documents.scalars import number
 from epochlint.run.observation import Edit, Fix, Observation
-from epochlint.trainers import tables
-from epochlint.trainers.slips import slips
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -86,6 +84,9 @@ def inspect(document: Document, mapping: Mapping) -> list[Observation]:
 def _slips(mapping: Mapping) -> Iterator[Observation]:
     """Unknown keys are ignored at the top, and refused in the block of ZeRO (`runtime/zero/config.py`, a pydantic model
     that forbids them)."""
+    from epochlint.trainers import tables
+    from epochlint.trainers.slips import slips
+
     yield from slips(mapping, [tables.load("deepspeed", "config")], "DeepSpeed", rejected=False)
     block = mapping.mapping("zero_optimization")
     if block is not None:
