@@ -215,7 +215,7 @@ class Joiner:
     def _direct(self, launch: Launch, configs: list[tuple[str, Document]], script: str | None) -> None:
         """A launch of a trainer's own program, or of a script that cannot be seen: its flags over its config."""
         start = launch.start
-        text = start.span.text
+        text = f"{start.span.text} {start.command.text}"  # as written, and with what its variables hold
         entry = registry.of_launch(start.program, start.arguments, text)
         for path, document in configs:
             for owner, mapping in registry.recognise(document):

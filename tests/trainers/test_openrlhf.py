@@ -98,3 +98,21 @@ def test_a_batch_that_the_workers_cannot_share_is_an_error() -> None:
 
 def test_other_modules_are_not_claimed() -> None:
     assert check_project({"a.sh": "python -m openrlhf.cli.serve_rm --port 5000 --max_len 8192\n"}).runs == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "read -r -d '' commands <<EOF\nopenrlhf.cli.train_sft \\\n{}\nEOF\ndeepspeed --num_gpus 8 --module $commands\n",
+        "read -rd '' commands <<-'EOF'\n\topenrlhf.cli.train_sft {}\nEOF\ndeepspeed --num_gpus 8 --module $commands\n",
+        'commands="openrlhf.cli.train_sft {}"\ndeepspeed --num_gpus 8 --module $commands\n',
+    ],
+)
+def test_the_command_may_stand_in_a_variable(text: str) -> None:
+    launch = text.format(SIZES.format(epochs=1))
+    assert facts(launch, "effective_batch", "total_steps") == [64, 15]
+
+
+def test_what_is_read_line_by_line_is_not_known() -> None:
+    launch = "read -r commands <<EOF\nopenrlhf.cli.train_sft --max_epochs 1\nEOF\ndeepspeed --module $commands\n"
+    assert check_project({"train.sh": launch}).runs == []

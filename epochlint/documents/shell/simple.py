@@ -314,9 +314,9 @@ class Running(Judging):
             self.scope.folder = f"{self.scope.folder}/{target}"
 
     def _read(self, text: Text, node: Simple, name: str, fields: list[Field]) -> None:
-        """`read -ra NAMES <<< "$VALUE"`; whatever else is read is not known."""
+        """`read -ra NAMES <<< "$VALUE"`, `read -r -d '' NAME <<EOF`; whatever else is read is not known."""
         names: list[str] = []
-        array = False
+        array = whole = False
         options = iter(fields[1:])
         for field in options:
             word = field.text or ""
@@ -329,11 +329,16 @@ class Running(Judging):
                 break
             if word.startswith("-"):
                 array = array or "a" in word
-                if word[-1:] in "dinNptu" and len(word) == 2:
-                    next(options, None)
+                if word[-1:] in "dinNptu" and len(word) <= 3:  # -d, -rd
+                    argument = next(options, None)
+                    whole = whole or (word[-1] == "d" and argument is not None and argument.text == "")
             else:
                 names.append(word)
         place = text.place(node.start, node.end)
+        document = next((r for r in node.redirections if r.operator in ("<<", "<<-")), None)
+        if whole and document is not None and name == "read" and len(names) == 1 and not array:
+            self._set(names[0], Value(self._here(text, document, None)[0], text.place(*document.target), place))
+            return
         here = next((r for r in node.redirections if r.operator == "<<<"), None)
         known = text_of(self.value(text, *here.target)) if here is not None and name == "read" else None
         if known is None or not names:
