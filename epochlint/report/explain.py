@@ -12,6 +12,7 @@ from epochlint.run.known import (
     DERIVED,
     ESTIMATED,
     LAUNCH,
+    ON_ESTIMATE,
     RECORDED,
     WRITTEN,
     Known,
@@ -257,7 +258,8 @@ def _origin(known: Known) -> str:
         word = f"{word} at {inner.source.path}:{inner.source.place(inner.start).line}"
     if known.origin in (COUNTED, ESTIMATED) and text:
         word = f"{word} ({text})"
-    return f"= {text}" if text and known.origin == DERIVED else word
+    guess = " (estimated)" if known.basis & ON_ESTIMATE and known.origin == DERIVED else ""
+    return f"= {text}{guess}" if text and known.origin == DERIVED else word + guess
 
 
 def _usual(checked: Checked, name: str, known: Known) -> str:
@@ -267,6 +269,8 @@ def _usual(checked: Checked, name: str, known: Known) -> str:
         return "usual: 1-2" if method in _PREFERENCE else "usual: 1-3" if method in ("sft", None) else ""
     if name == "records" and method in ("sft", None):
         return "usual: 1,000 and more for a task, 50,000 and more for hard ones"
+    if name == "tokens_trained" and checked.run.setting("billed_by_token").value is True:
+        return "what the service charges"
     if name == "warmup_fraction":
         return "usual: 3-10 %"
     return ""

@@ -32,6 +32,7 @@ numbers, shares are fractions of one, rates are what the optimizer is given.
 | steps_per_generation, generation_batch_size | micro-batches, or completions over all workers, of a generation |
 | half_precision | "fp16", "bf16", "no" |
 | lora_rank, optimizer, model, sequence_length | |
+| billed_by_token | True where a service charges the tokens of every pass |
 | language_model | False where the run is certainly no language model's |
 | batch_unknown | True where steps cannot come of rows: token batches, a batch found by trial |
 | auto_batch | True where the batch is searched for until it fits into memory |

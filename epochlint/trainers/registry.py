@@ -112,8 +112,9 @@ TRAINERS: tuple[Entry, ...] = (
     Entry(
         "providers.sagemaker",
         r"training_config|TrainingJobName|TextGenerationJobConfig|results_dir|instance_types"
-        r"|create_training_job|create-training-job|create_auto_ml_job|create-auto-ml-job|aws_sagemaker_training_job",
-        ("boto3", "aioboto3"),
+        r"|create_training_job|create-training-job|create_auto_ml_job|create-auto-ml-job|aws_sagemaker_training_job"
+        r"|JumpStartEstimator|sagemaker\.huggingface",
+        ("boto3", "aioboto3", "sagemaker"),
     ),
     Entry(
         "providers.vertex",
@@ -128,7 +129,11 @@ TRAINERS: tuple[Entry, ...] = (
     Entry("providers.azure_openai", r"training_file|fine_tuning", ("openai",)),
     Entry("providers.openai", r"training_file|fine_tuning", ("openai",)),
     Entry("providers.cohere", r"dataset_id", ("cohere",)),
-    Entry("providers.azure_ml", r"type: finetuning|model_provider|registries/azure|az ml job create"),
+    Entry(
+        "providers.azure_ml",
+        r"type: finetuning|model_provider|registries/azure|az ml job create|azure\.ai\.ml",
+        ("azure",),
+    ),
     Entry("providers.snowflake", r"CORTEX\.FINETUNE|cortex\.finetune"),
     Entry("providers.baidu", r"trainConfig|hyperParameterConfig|qianfan", ("qianfan",)),
     Entry("providers.tinker", r"tinker_cookbook", ("tinker_cookbook", "chz")),

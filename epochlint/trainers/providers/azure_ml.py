@@ -21,7 +21,16 @@ if TYPE_CHECKING:
     from epochlint.trainers.trainer import Reading
 
 LABEL = "azure-ml"
-CALLS: frozenset[str] = frozenset()
+_ENTITIES = "azure.ai.ml.entities._job.finetuning"
+CALLS = frozenset(
+    {
+        "azure.ai.ml.finetuning.create_finetuning_job",
+        f"{_ENTITIES}.custom_model_finetuning_job.CustomModelFineTuningJob",
+        f"{_ENTITIES}.azure_openai_finetuning_job.AzureOpenAIFineTuningJob",
+        "azure.ai.ml.finetuning.CustomModelFineTuningJob",
+        "azure.ai.ml.finetuning.AzureOpenAIFineTuningJob",
+    }
+)
 
 _DEVICES = Counting(by_examples, warmup)
 
@@ -54,7 +63,8 @@ def read(reading: Reading) -> Run:
             layer.mapping = Mapping(layer.mapping.span, kept)
     if reading.text("type") == "pipeline":
         return _read_pipeline(reading)
-    openai = reading.text("model_provider") == "azure_open_ai"
+    called = reading.call is not None
+    openai = reading.text("model_provider") == "azure_open_ai" or any("AzureOpenAI" in word for word in reading.command)
     request = Request(reading, LABEL, EXAMPLES if openai else _DEVICES)
     run = request.run
     block = reading.mapping("hyperparameters")
@@ -73,10 +83,11 @@ def read(reading: Reading) -> Run:
     request.take_files("training_data", "validation_data")
     spec = facts("azure-ml")
     if openai:
-        request.judge(block, spec["azure_open_ai"], nulls=False)
-    elif block is not None:
+        request.judge(reading.mapping("hyperparameters"), spec["azure_open_ai"], nulls=called)
+    elif not called and block is not None:
         request.judge(block, {entry.key: spec["custom"] for entry in block.entries})
-    request.judge(request.body(), spec["body"], whole=True, nulls=False)
+    if not called:
+        request.judge(request.body(), spec["body"], whole=True, nulls=False)
     return run
 
 

@@ -5,18 +5,22 @@ botocore 1.44.8 refuses numbers before anything is sent, and takes every key and
 
 from __future__ import annotations
 
+from math import floor
+
 from epochlint.documents.document import Mapping
-from epochlint.run.known import DERIVED, Known
+from epochlint.run.counting import Counting, after, product
+from epochlint.run.known import DERIVED, UNKNOWN, Known
 from epochlint.trainers.providers import terraform
 from epochlint.trainers.providers.commands import as_request
 from epochlint.trainers.providers.request import Request, facts
-from epochlint.trainers.providers.simple import EXAMPLES, HIDDEN
+from epochlint.trainers.providers.simple import EXAMPLES, HIDDEN, by_examples, warmup
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
     from epochlint.documents.document import Document
+    from epochlint.run.counting import Get
     from epochlint.run.run import Run
     from epochlint.trainers.trainer import Reading
 
@@ -62,9 +66,16 @@ def read(reading: Reading) -> Run:
     terraform.as_request(reading, body)
     family = _family(reading)
     fields: dict[str, Any] = spec["families"].get(family, {})
-    request = Request(reading, LABEL, EXAMPLES if "batchSize" in fields else HIDDEN)
+    held_out = family == "cohere" and "validationDataConfig" not in reading
+    counting = COHERE if held_out else EXAMPLES if "batchSize" in fields else HIDDEN
+    request = Request(reading, LABEL, counting)
     run = request.run
+    if held_out:
+        request.take("held_out_percent", "hyperParameters", "evalPercentage")
+        if request.unwritten("hyperParameters", "evalPercentage"):
+            request.default("held_out_percent", fields["evalPercentage"]["default"])
     run.settings["accumulation"] = Known(1, DERIVED)
+    run.settings["billed_by_token"] = Known(True, DERIVED)
     request.take("epochs", "hyperParameters", "epochCount")
     request.take("per_device_batch", "hyperParameters", "batchSize", whole=True)
     rate = "learningRateMultiplier" if family == "claude" else "learningRate"
@@ -82,6 +93,17 @@ def read(reading: Reading) -> Run:
         request.judge(reading.mapping("hyperParameters"), fields)
     request.limits(spec["records"].get(family))
     return run
+
+
+def _rest(rows: Known, get: Get) -> Known:
+    """Cohere's models hold a percentage of the records back, where no validation data is given."""
+    percent = get("held_out_percent").number
+    if percent is None:
+        return UNKNOWN
+    return after(rows, lambda n: n - floor(n * percent / 100), f"{{}} - {percent:g} %")
+
+
+COHERE = Counting(by_examples, warmup, product, _rest)
 
 
 def _family(reading: Reading) -> str:

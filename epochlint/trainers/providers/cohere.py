@@ -9,6 +9,7 @@ from epochlint.run.counting import Counting, after, product
 from epochlint.run.known import DERIVED, Known
 from epochlint.trainers.providers.request import Request, facts
 from epochlint.trainers.providers.simple import by_examples
+from epochlint.trainers.trainer import Layer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -40,6 +41,9 @@ def _hold_out(rows: Known, get: Get) -> Known:
 def read(reading: Reading) -> Run:
     spec = facts("cohere")
     request = Request(reading, LABEL, Counting(by_examples, None, product, _hold_out))
+    if "request" in reading:
+        body = reading.mapping("request")
+        reading.layers = [Layer(body if body is not None else Mapping(reading.span, [], open_ended=True))]
     path = ("settings", "hyperparameters")
     request.run.settings["accumulation"] = Known(1, DERIVED)
     request.take("epochs", *path, "train_epochs")

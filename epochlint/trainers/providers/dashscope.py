@@ -39,6 +39,7 @@ def read(reading: Reading) -> Run:
     request = Request(reading, LABEL, Counting(by_examples, None, product, _train_part))
     run = request.run
     run.settings["accumulation"] = Known(1, DERIVED)
+    run.settings["billed_by_token"] = Known(True, DERIVED)
     request.take("epochs", "hyper_parameters", "n_epochs")
     request.take("per_device_batch", "hyper_parameters", "batch_size", whole=True)
     request.take("learning_rate", "hyper_parameters", "learning_rate")

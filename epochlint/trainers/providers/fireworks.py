@@ -5,8 +5,9 @@ from __future__ import annotations
 from epochlint.documents.document import Mapping
 from epochlint.run.known import DERIVED, Known
 from epochlint.trainers.providers.commands import as_request
-from epochlint.trainers.providers.request import Request, facts
+from epochlint.trainers.providers.request import Request, camel_case, facts, respelt
 from epochlint.trainers.providers.simple import HIDDEN
+from epochlint.trainers.trainer import Layer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -49,16 +50,17 @@ def read(reading: Reading) -> Run:
     spec = facts("fireworks")
     as_request(reading, spec["hyperparameters"])
     request = Request(reading, LABEL, HIDDEN)
+    if reading.call is not None:  # the SDK spells the names Python's way
+        reading.layers = [Layer(respelt(layer.mapping, camel_case), layer.origin) for layer in reading.layers]
     run = request.run
+    run.settings["billed_by_token"] = Known(True, DERIVED)
     prefix = ("trainingConfig",) if reading.mapping("trainingConfig") is not None else ()
-    call = reading.command[:1] == ("call",)
-    for setting, key, snake in (("epochs", "epochs", "epochs"), ("learning_rate", "learningRate", "learning_rate")):
-        known = request.take(setting, *prefix, snake if call else key)
-        if known.number == 0:  # not set
+    for setting, key in (("epochs", "epochs"), ("learning_rate", "learningRate")):
+        if request.take(setting, *prefix, key).number == 0:  # not set
             run.settings.pop(setting, None)
     if "lossConfig" in reading or any("dpo" in word for word in reading.command):
         run.settings["method"] = Known("dpo", DERIVED)
     request.limits(spec["records"])
-    if not call and not prefix:
-        request.judge(reading.layers[0].mapping, spec["hyperparameters"], complete=False)
+    block = reading.mapping(*prefix) if prefix else request.body()
+    request.judge(block, spec["hyperparameters"], complete=False)
     return run

@@ -12,6 +12,7 @@ from epochlint.run.known import DERIVED, Known
 from epochlint.trainers.providers import lines
 from epochlint.trainers.providers.commands import as_request
 from epochlint.trainers.providers.request import Request, facts
+from epochlint.trainers.settings import text_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -67,9 +68,22 @@ def claims(program: tuple[str, ...], arguments: Mapping) -> bool:
     return program[:2] == ("cli", "openai") and "fine_tuning.jobs.create" in program
 
 
-def read(reading: Reading) -> Run:
+def read(reading: Reading) -> Run | list[Run]:
+    client = getattr(reading.call, "receiver", None)
+    address = text_of(client.argument("base_url")) if client is not None else None
+    if address is not None and "openai.com" not in address:
+        return _elsewhere(reading, address)
     as_request(reading, facts("openai")["body"], _SHORT)
     return read_job(reading, LABEL)
+
+
+def _elsewhere(reading: Reading, address: str) -> Run | list[Run]:
+    """A request that OpenAI's client sends to another service; of one that is not known nothing is said."""
+    if "nebius" in address:
+        from epochlint.trainers.providers import nebius
+
+        return nebius.read(reading)
+    return read_job(reading, "azure-openai") if "azure" in address else []
 
 
 def read_job(reading: Reading, label: str) -> Run:
@@ -79,6 +93,7 @@ def read_job(reading: Reading, label: str) -> Run:
     method = _method(request)
     request.run.settings["method"] = Known(_METHODS.get(method, "other"), DERIVED)
     request.run.settings["rate_multiplier"] = Known(True, DERIVED)
+    request.run.settings["billed_by_token"] = Known(True, DERIVED)
     path, block = _block(request, method, spec)
     request.take("epochs", *path, "n_epochs")
     request.take("per_device_batch", *path, "batch_size", whole=True)

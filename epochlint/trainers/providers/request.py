@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 
 from epochlint.documents.document import Entry, Mapping, Node, Scalar, Sequence, Unresolved
 from epochlint.documents.scalars import number
@@ -239,6 +240,25 @@ def opened(mapping: Mapping, depth: int = 8) -> Mapping:
 
     entries = [Entry(entry.key, entry.key_span, inside(entry.value)) for entry in mapping.entries]
     return Mapping(mapping.span, entries, mapping.open_ended)
+
+
+def respelt(mapping: Mapping, spelling: Callable[[str], str]) -> Mapping:
+    """A block, and the blocks in it, with its keys in another spelling. Labels are a user's own."""
+    entries = []
+    for entry in mapping.entries:
+        value = entry.value
+        if isinstance(value, Mapping) and entry.key != "labels":
+            value = respelt(value, spelling)
+        entries.append(Entry(spelling(entry.key), entry.key_span, value))
+    return Mapping(mapping.span, entries, mapping.open_ended)
+
+
+def snake_case(name: str) -> str:
+    return re.sub(r"(?<=[a-z])[A-Z]", lambda found: f"_{found[0].lower()}", name)
+
+
+def camel_case(name: str) -> str:
+    return re.sub(r"_([a-z])", lambda found: found[1].upper(), name)
 
 
 def uploads(node: Node) -> list[tuple[str, Span]]:

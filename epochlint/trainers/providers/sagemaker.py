@@ -16,6 +16,7 @@ from epochlint.trainers.providers.commands import as_request
 from epochlint.trainers.providers.request import Request, facts
 from epochlint.trainers.providers.simple import GLOBAL, HIDDEN, by_examples, global_batch, warmup
 from epochlint.trainers.settings import text_of
+from epochlint.trainers.trainer import Layer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,7 +28,14 @@ if TYPE_CHECKING:
     from epochlint.trainers.trainer import Reading
 
 LABEL = "sagemaker"
-CALLS = frozenset(
+_ESTIMATORS = frozenset(
+    {
+        "sagemaker.jumpstart.estimator.JumpStartEstimator",
+        "sagemaker.huggingface.HuggingFace",
+        "sagemaker.huggingface.estimator.HuggingFace",
+    }
+)
+CALLS = _ESTIMATORS | frozenset(
     f"{client}.{operation}"
     for client in ("boto3.client", "boto3.Session.client", "boto3.session.Session.client", "aioboto3.Session.client")
     for operation in ("create_training_job", "create_auto_ml_job_v2")
@@ -72,6 +80,8 @@ def claims(program: tuple[str, ...], arguments: Mapping) -> bool:
 def read(reading: Reading) -> Run | list[Run]:
     if claims(reading.command, reading.layers[0].mapping):
         as_request(reading, _fields(reading))
+    if reading.command[-1:] and reading.command[-1] in _ESTIMATORS:
+        return _read_estimator(reading)
     if reading.mapping("run") is not None:
         return _read_recipe(reading)
     terraform.as_request(reading, facts("training-job", "aws_requests"))
@@ -152,8 +162,51 @@ def _read_job(reading: Reading) -> Run:
     for key in ("epoch", "epochs", "num_train_epochs"):
         request.take("epochs", *path, key)
     request.take("per_device_batch", *path, "per_device_train_batch_size", whole=True)
+    if path == ("HyperParameters",) and "ServerlessJobConfig" not in reading:
+        _of_any_model(request, reading.mapping(*path))
+    else:
+        request.judge(reading.mapping(*path), facts("sagemaker")["autopilot"], complete=False)
     if path[0] != "TextGenerationJobConfig":
         request.judge(request.body(), _fields(reading), whole=request.sent, nulls=False)
+    return request.run
+
+
+# Settings that only training of language models has (JumpStart's, Hugging Face's and its recipes' scripts).
+_LANGUAGE = frozenset(
+    {"instruction_tuned", "chat_dataset", "max_input_length", "lora_r", "lora_alpha", "peft_type", "max_seq_length",
+     "model_name_or_path", "model_id", "dataset_path", "merge_weights", "load_in_4bit", "max_epochs"}
+)  # fmt: skip
+
+
+def _of_any_model(request: Request, block: Mapping | None) -> None:
+    """Whose model a training job trains is seen by its settings alone: hundreds of epochs may be usual."""
+    if block is None or not any(entry.key in _LANGUAGE for entry in block.entries):
+        request.run.settings["language_model"] = Known(False, DERIVED)
+
+
+def _read_estimator(reading: Reading) -> Run | list[Run]:
+    """An estimator of the Python SDK: its hyperparameters, and those that `set_hyperparameters` adds.
+
+    sagemaker 2.257.7 turns numbers into text by itself. How many rows JumpStart holds back without a validation
+    channel, and on how many devices a script of one's own trains, is not said here.
+    """
+    call = reading.call
+    later = [
+        Layer(other.arguments)
+        for other in getattr(reading.python, "calls", ())
+        if other.name == "set_hyperparameters" and other.receiver is call
+    ]
+    written = reading.mapping("hyperparameters")
+    layers = [*reversed(later), *([Layer(written)] if written is not None else [])]
+    if not any(layer.mapping.entries for layer in layers):
+        return []
+    reading.layers = layers
+    request = Request(reading, LABEL, HIDDEN)
+    for key in ("epoch", "epochs", "num_train_epochs"):
+        request.take("epochs", key)
+    request.take("per_device_batch", "per_device_train_batch_size", whole=True)
+    request.take("learning_rate", "learning_rate")
+    _of_any_model(request, request.body())
     return request.run
 
 

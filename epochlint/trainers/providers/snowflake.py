@@ -37,6 +37,7 @@ def read(reading: Reading) -> Run:
     reading.layers = [Layer(options if options is not None else Mapping(call.span, [], open_ended="5" in call))]
     request = Request(reading, LABEL, HIDDEN)
     request.take("epochs", "max_epochs")
+    request.run.settings["billed_by_token"] = Known(True, DERIVED)
     request.run.settings["validation"] = Known(True, DERIVED)  # a query, or a part that the service holds back
     request.judge(options, spec["options"])
     request.observe("provider_retired", call.span, key="CORTEX.FINETUNE", reason=spec["retired"])

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-import re
+from math import floor
 
 from epochlint.documents.document import Entry, Mapping
+from epochlint.run.counting import Counting, after
 from epochlint.run.known import DERIVED, Known
 from epochlint.trainers.providers.commands import as_request
-from epochlint.trainers.providers.request import Request, facts
-from epochlint.trainers.providers.simple import HIDDEN
+from epochlint.trainers.providers.request import Request, facts, respelt, snake_case
+from epochlint.trainers.providers.simple import HIDDEN, no_batch
 from epochlint.trainers.trainer import Layer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from epochlint.documents.document import Document
+    from epochlint.run.counting import Get
     from epochlint.run.run import Run
     from epochlint.trainers.trainer import Reading
 
@@ -50,19 +52,6 @@ def recognise(document: Document) -> list[Mapping]:
     ]
 
 
-def snake_case(mapping: Mapping) -> Mapping:
-    """A block whose keys may be written in either case, as the SDK takes them."""
-    entries = [
-        Entry(
-            re.sub(r"(?<=[a-z])[A-Z]", lambda found: f"_{found[0].lower()}", entry.key),
-            entry.key_span,
-            snake_case(entry.value) if isinstance(entry.value, Mapping) and entry.key != "labels" else entry.value,
-        )
-        for entry in mapping.entries
-    ]
-    return Mapping(mapping.span, entries, mapping.open_ended)
-
-
 # gcloud's flags, where their names differ from the request's.
 _SHORT = {
     "training_dataset_uri": "trainingDatasetUri",
@@ -90,10 +79,20 @@ def _of_flags(reading: Reading) -> None:
     reading.layers = [Layer(Mapping(flags.span, entries, flags.open_ended), layer.origin)]
 
 
+def _rest(rows: Known, get: Get) -> Known:
+    """Reinforcement without validation data: a quarter of the prompts, at least 50, is held back (reference page)."""
+    return after(rows, lambda n: max(0, n - max(floor(n / 4), 50)), "{} without a quarter, at least 50")
+
+
+REINFORCED = Counting(None, None, no_batch, _rest)
+
+
 def read(reading: Reading) -> Run:
     if claims(reading.command, reading.layers[0].mapping):
         _of_flags(reading)
-    request = Request(reading, LABEL, HIDDEN)
+    reinforced = "reinforcementTuningSpec" in reading
+    held_out = reinforced and reading.entry("reinforcementTuningSpec", "validationDatasetUri") is None
+    request = Request(reading, LABEL, REINFORCED if held_out else HIDDEN)
     run = request.run
     call = reading.command[:1] == ("call",)
     spec = next((key for key in (*_SPECS, *_SNAKE) if key in reading), "supervisedTuningSpec")
@@ -103,7 +102,7 @@ def read(reading: Reading) -> Run:
     if call:
         config = reading.mapping("config")
         if config is not None:
-            request.judge(snake_case(config), facts("vertex")["config"])
+            request.judge(respelt(config, snake_case), facts("vertex")["config"])
         request.take("epochs", "epochs")
         request.take("epochs", "config", "epoch_count")
         request.take("learning_rate", "learning_rate_multiplier")
