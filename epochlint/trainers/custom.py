@@ -9,6 +9,7 @@ trainer is taken, by what such keys mostly mean, and the run is `surmised`: noth
   stands twice with different values is unknown.
 - `batch_size` may be a device's or the whole step's, with or without the accumulation: the effective batch is a range.
   The last, incomplete batch of a pass may be kept or dropped: both are asked.
+- Batches of tokens, packing and streams leave the steps unknown.
 - Where steps and epochs are both written, either may end the run: the steps bound it, the epochs are left out.
 - The trainer's defaults are unknown, so what is not written is unknown.
 """
@@ -17,7 +18,7 @@ from __future__ import annotations
 
 import re
 
-from epochlint.documents.document import Mapping, Scalar
+from epochlint.documents.document import Mapping, Scalar, walk
 from epochlint.documents.scalars import number
 from epochlint.run.counting import Batch, Counting, ceil_of_rows, epochs_times, fixed, floor_of_rows, limited, share_up
 from epochlint.run.known import DERIVED, UNKNOWN, Known, between
@@ -49,8 +50,8 @@ VOCABULARY: dict[str, tuple[str, ...]] = {
                   "total_iters"),
     "device_batch": ("per_device_train_batch_size", "per_device_batch_size", "per_gpu_train_batch_size",
                      "per_gpu_batch_size", "micro_batch_size", "microbatch_size", "micro_batch",
-                     "train_micro_batch_size_per_gpu", "batch_size_per_gpu", "batch_size_per_device",
-                     "device_batch_size", "train_batch_size_per_gpu"),
+                     "train_micro_batch_size_per_gpu", "micro_batch_size_per_gpu", "batch_size_per_gpu",
+                     "batch_size_per_device", "device_batch_size", "train_batch_size_per_gpu"),
     "step_batch": ("global_batch_size", "effective_batch_size", "total_batch_size"),
     "open_batch": ("batch_size", "train_batch_size", "batchsize", "bsz", "bs", "training_batch_size"),
     "accumulation": ("gradient_accumulation_steps", "grad_accum", "grad_accum_steps", "gradient_accumulation",
@@ -62,6 +63,8 @@ VOCABULARY: dict[str, tuple[str, ...]] = {
     "eval_steps": ("eval_steps", "eval_interval", "eval_every_n_steps", "eval_every_steps", "evaluation_steps"),
     "weight_decay": ("weight_decay",),
 }  # fmt: skip
+# Where one of these is set, rows do not lead to steps: batches of tokens, several rows in one sequence, a stream.
+_JOINED = re.compile(r"(?:^|_)(?:batch\w*_tokens|tokens_per_(?:batch|step)|packing|packed|pack|streaming)(?:_|$)")
 _MEANING = {key: name for name, keys in VOCABULARY.items() for key in keys}
 _BATCHES = ("device_batch", "step_batch", "open_batch")
 
@@ -198,11 +201,23 @@ def _take(run: Run, reading: Reading, found: dict[str, tuple[list[Entry], str]],
     batches = "per_device_batch" if batch == "device_batch" else "global_batch"
     taker.whole(batches, key(batch), default=UNKNOWN, off=(-1,))
     taker.whole("accumulation", key("accumulation"), default=UNKNOWN, off=(-1, 0))
+    if any(_joins(entry) for layer in reading.layers for _, entry in walk(layer.mapping, _LOOKED_AT)):
+        taker.derive("batch_unknown", Known(True, DERIVED))
     _schedule(taker, chosen)
     if _same_unit(chosen, "eval_steps", run):
         taker.whole("eval_steps", key("eval_steps"), default=UNKNOWN, off=(-1, 0))
         if run.has("eval_steps"):
             taker.derive("eval_strategy", Known("steps", DERIVED))
+
+
+def _joins(entry: Entry) -> bool:
+    """Whether a key anywhere in the file says that a batch is not made of rows."""
+    node = entry.value
+    return (
+        isinstance(node, Scalar)
+        and node.value not in (None, False, 0, "false", "none")
+        and _JOINED.search(_plain(entry.key)) is not None
+    )
 
 
 def _agree(entries: list[Entry]) -> bool:

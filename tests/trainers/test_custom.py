@@ -167,6 +167,41 @@ def test_the_steps_of_a_pass_lie_between_both_ways_to_round() -> None:
     assert (total.low, total.high) == (250, 252)
 
 
+QLORA_PIPE = """\
+model = '/models/Llama-3.1-8B'
+lora_rank = 64
+epochs = 2
+lr_scheduler = 'constant'
+warmup_steps = 100
+{batch}
+pipeline_stages = 1
+gradient_accumulation_steps = 4
+[optimizer]
+type = 'adamw_kahan'
+lr = 5e-5
+"""
+
+
+@pytest.mark.parametrize(
+    ("batch", "total"),
+    [
+        ("micro_batch_size_per_gpu = 1", (200, 200)),
+        ("micro_batch_size_per_gpu = 1\nbatch_size_tokens = 5000", (None, None)),
+        ("micro_batch_size_per_gpu = 1\npacking = true", (None, None)),
+        ("micro_batch_size_per_gpu = 1\npacking = false", (200, 200)),
+        ("micro_batch_size_per_gpu = 1\n[data]\nsample_packing = true\n[training]", (None, None)),
+    ],
+)
+def test_batches_of_tokens_leave_the_steps_unknown(batch: str, total: tuple[int | None, int | None]) -> None:
+    """The parts of a qlora-pipe config: it reads `batch_size_tokens` instead of the batch."""
+    text = QLORA_PIPE.format(batch=batch)
+    assert labels(text, "config.toml") == {"custom"}
+    report = check_project({"config.toml": text}, {"records": 400, "gpus": 1})
+    steps = report.runs[0].scenarios.fact("total_steps")
+    assert (steps.low, steps.high) == total
+    assert [one for one in report.findings if one.level != "note"] == []  # the warmup is put before a constant rate
+
+
 def named(trainer: str) -> Settings:
     settings = Settings()
     settings.overrides.append(Override(lambda path: True, {}, trainer))
