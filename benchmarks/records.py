@@ -1,13 +1,18 @@
-"""How quickly training data is counted, as ratios against `wc -l` and a plain `json.loads` loop of the same run.
+"""How quickly and in how much memory training data is counted, as ratios in one run against `wc -l`, plain
+`json.loads`, and orjson, duckdb and polars where they are installed.
 
-    python benchmarks/records.py [megabytes]
+    pip install --group benchmarks        (orjson, duckdb, polars; without them they are left out)
+    python benchmarks/records.py [MEGABYTES] [--rounds N]
 
-Absolute speeds depend on the machine and on what else runs there; the ratios move much less. Every measure is the
-best of several rounds, in turn, in processor time (wall time for wc).
+Every way runs in a process of its own, several rounds in turn; the best wall time counts, without the start of the
+interpreter and its imports. Absolute speeds depend on the machine and on what else runs there; the ratios move less.
+Memory is the peak of the process (and of its children, added up as they stand), above that of the same process before
+it opened the file.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import random
@@ -15,24 +20,69 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+HERE = os.path.dirname(os.path.abspath(__file__))
 
-from epochlint.records import count, counting, duplicates, iterate, leaks, token_estimate
+MADE = "best of {rounds}, a file of {size:.0f} MB with {lines:,} conversations of {messages:,} messages, {cores} cores"
 
-ROUNDS = 5
+# What is measured: name -> (imports, the work on `path`). `cores` = 1 is one process.
+ONE = "os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})"
+COUNT = "from epochlint.records.counting import read_through"
+WAYS = {
+    "wc -l": ("import subprocess", "subprocess.run(['wc', '-l', path], check=True, stdout=subprocess.DEVNULL)"),
+    "rows: epochlint": (COUNT, "read_through(path, turns=False)"),
+    "rows: for line in file": ("", "sum(1 for line in open(path, 'rb') if not line.isspace())"),
+    "rows: polars": ("import polars", "polars.scan_ndjson(path).select(polars.len()).collect()"),
+    "rows: duckdb": (
+        "import duckdb",
+        "duckdb.sql(f\"select count(*) from read_json_auto('{path}', format='nd')\").fetchall()",
+    ),
+    "messages: epochlint": (COUNT, "read_through(path)"),
+    "messages: epochlint, one core": (COUNT + "; " + ONE, "read_through(path)"),
+    "messages: json.loads": ("import json", "sum(len(json.loads(line)['messages']) for line in open(path, 'rb'))"),
+    "messages: orjson": ("import orjson", "sum(len(orjson.loads(line)['messages']) for line in open(path, 'rb'))"),
+    "messages: polars": (
+        "import polars",
+        "polars.scan_ndjson(path).select(polars.col('messages').list.len().sum()).collect()",
+    ),
+    "messages: duckdb": (
+        "import duckdb",
+        "duckdb.sql(f\"select sum(len(messages)) from read_json_auto('{path}', format='nd')\").fetchall()",
+    ),
+    "all that rules ask: epochlint": (
+        COUNT + "; from epochlint.records.repeats import Repeats, settle; from epochlint.records.tokens import Lengths",
+        "found = Repeats(prompts=True); read_through(path, (found, Lengths())); settle(path, found, True)",
+    ),
+    "all that rules ask: one core": (
+        COUNT
+        + "; from epochlint.records.repeats import Repeats, settle; from epochlint.records.tokens import Lengths; "
+        + ONE,
+        "found = Repeats(prompts=True); read_through(path, (found, Lengths())); settle(path, found, True)",
+    ),
+}
+
+MEASURE = """
+import os, resource, sys, time
+path = sys.argv[1]
+{imports}
+def peak():
+    return max(resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)) / 1024
+before = peak()
+begin = time.perf_counter()
+{work}
+print(time.perf_counter() - begin, before, peak())
+"""
 
 
-def make(path: str, size: int) -> None:
-    """Conversations of one to three turns with a system message, about 2 KB each."""
+def make(path: str, size: int) -> tuple[int, int]:
+    """Conversations of one to three turns with a system message, about 2 KB each; how many, and their messages."""
     source = random.Random(7)
     words = [f"w{source.randrange(10**6):x}" for _ in range(2000)]
 
     def text(number: int) -> str:
         return " ".join(source.choices(words, k=number))
 
-    written = 0
+    written = lines = total = 0
     with open(path, "w", encoding="utf-8") as file:
         while written < size:
             messages = [{"role": "system", "content": "Answer briefly."}]
@@ -40,58 +90,59 @@ def make(path: str, size: int) -> None:
                 messages.append({"role": "user", "content": text(30)})
                 messages.append({"role": "assistant", "content": text(90) + '\n"quoted" é'})
             written += file.write(json.dumps({"messages": messages}, ensure_ascii=False) + "\n")
+            lines += 1
+            total += len(messages)
+    return lines, total
 
 
-def parse(path: str) -> int:
-    """The plain loop that everybody writes."""
-    messages = 0
-    with open(path, "rb") as file:
-        for line in file:
-            messages += len(json.loads(line)["messages"])
-    return messages
-
-
-def fresh(**options: bool) -> Callable[[str], object]:
-    def run(path: str) -> object:
-        counting._cache.clear()
-        return count(path, **options)  # type: ignore[arg-type]
-
-    return run
+def measure(name: str, path: str) -> tuple[float, float, float] | None:
+    """Seconds, and the peak of memory before and after in MiB; None where the way is not installed."""
+    imports, work = WAYS[name]
+    code = MEASURE.format(imports=imports, work=work)
+    environment = {**os.environ, "PYTHONPATH": os.path.join(HERE, "..")}
+    done = subprocess.run(
+        [sys.executable, "-c", code, path], capture_output=True, text=True, env=environment, check=False
+    )
+    if done.returncode:
+        if "ModuleNotFoundError" not in done.stderr:
+            print(f"{name}: {done.stderr.strip().splitlines()[-1]}", file=sys.stderr)
+        return None
+    seconds, before, peak = map(float, done.stdout.split())
+    return seconds, before, peak
 
 
 def main() -> None:
-    size = int(sys.argv[1] if len(sys.argv) > 1 else 64) << 20
+    parser = argparse.ArgumentParser()
+    parser.add_argument("megabytes", nargs="?", type=int, default=128)
+    parser.add_argument("--rounds", type=int, default=3)
+    asked = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "train.jsonl")
-        array = os.path.join(folder, "train.json")
-        make(path, size)
-        with open(path, encoding="utf-8") as file, open(array, "w", encoding="utf-8") as out:
-            json.dump([json.loads(line) for line in file], out)
-        work: dict[str, tuple[Callable[[str], object], str]] = {
-            "json.loads per line": (parse, path),
-            "count, rows only": (fresh(turns=False), path),
-            "count, with messages": (fresh(), path),
-            "count, one array": (fresh(), array),
-            "iterate": (lambda name: sum(1 for _ in iterate(name)), path),
-            "duplicates": (duplicates, path),
-            "leaks (itself)": (lambda name: leaks([name], [name]), path),
-            "token estimate": (token_estimate, path),
-        }
-        best = dict.fromkeys([*work, "wc -l"], float("inf"))
-        for _ in range(ROUNDS):
-            begin = time.perf_counter()
-            subprocess.run(["wc", "-l", path], check=True, stdout=subprocess.DEVNULL)
-            best["wc -l"] = min(best["wc -l"], (time.perf_counter() - begin) / os.path.getsize(path))
-            for name, (run, data) in work.items():
-                begin = time.process_time()
-                run(data)
-                best[name] = min(best[name], (time.process_time() - begin) / os.path.getsize(data))
-    print(f"{'':24}{'GB/s':>7}{'x wc -l':>10}{'x json.loads':>14}")
-    for name, seconds in best.items():
+        lines, messages = make(path, asked.megabytes << 20)
+        size = os.path.getsize(path)
+        best: dict[str, tuple[float, float, float]] = {}
+        ways = list(WAYS)
+        for _ in range(asked.rounds):
+            for name in list(ways):
+                found = measure(name, path)
+                if found is None:
+                    ways.remove(name)
+                elif name not in best or found[0] < best[name][0]:
+                    best[name] = found
+                time.sleep(0.05)
+    cores = len(os.sched_getaffinity(0))
+    print(MADE.format(rounds=asked.rounds, size=size / 1e6, lines=lines, messages=messages, cores=cores))
+    print(f"{'':32}{'GB/s':>7}{'of wc -l':>10}{'x json.loads':>14}{'MiB more':>10}{'of json.loads':>15}")
+    counted, loads = best["wc -l"], best["messages: json.loads"]
+    plain = max(0.1, loads[2] - loads[1])
+    for name, (seconds, before, peak) in best.items():
         print(
-            f"{name:24}{1e-9 / seconds:7.2f}{seconds / best['wc -l']:10.1f}"
-            f"{seconds / best['json.loads per line']:14.2f}"
+            f"{name:32}{size / seconds / 1e9:7.2f}{counted[0] / seconds:10.2f}{loads[0] / seconds:14.2f}"
+            f"{peak - before:10.1f}{(peak - before) / plain:15.1f}"
         )
+    for name in WAYS:
+        if name not in best:
+            print(f"{name:32}not installed")
 
 
 if __name__ == "__main__":

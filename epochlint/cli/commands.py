@@ -10,6 +10,7 @@ import click
 
 from epochlint import __version__
 from epochlint.cli.hook import coloured, known_errors, start_of, troubled
+from epochlint.cli.progress import Progress
 from epochlint.findings.finding import STRENGTH
 from epochlint.lint import DATA_BYTES, Options, check
 from epochlint.project.assumptions import AssumptionError, parse
@@ -295,7 +296,8 @@ def _options(
 
 def _checked(options: Options) -> Report:
     try:
-        return check(options)
+        with Progress():
+            return check(options)
     except known_errors() as problem:
         raise click.ClickException(str(problem)) from None
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
+from epochlint.cli.progress import Progress
 from epochlint.findings.finding import NOTE
 from epochlint.lint import Options, check
 from epochlint.project.compare import UNCOMPARED
@@ -26,9 +27,9 @@ def run(paths: Sequence[str], *, force_exclude: bool) -> int:
         return 2
     try:
         settings = load(find(start_of(paths)))
-        report = check(
-            Options(paths, force_exclude=force_exclude, settings=settings, git=not force_exclude, cache=True)
-        )
+        options = Options(paths, force_exclude=force_exclude, settings=settings, git=not force_exclude, cache=True)
+        with Progress():
+            report = check(options)
     except known_errors() as problem:
         print(f"epochlint: {problem}", file=sys.stderr)
         return 2

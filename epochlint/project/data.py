@@ -21,6 +21,7 @@ NAMES = (
     "data_disagreeing",
     "data_leak",
     "data_invalid",
+    "data_unreadable",
     "data_without_target",
     "data_too_long",
     "length_truncates",
@@ -33,9 +34,9 @@ def observe(run: Run, lookup: Lookup, survey: Survey, asked: frozenset[str]) -> 
     if asked.isdisjoint(NAMES) or not run.training:
         return []
     files = survey.files(run.training)
-    if not files or not survey.whole():
-        return []
-    found: list[Observation] = []
+    found: list[Observation] = _unreadable(run, lookup, survey) if "data_unreadable" in asked else []
+    if not files or found or not survey.whole():
+        return found
     if "data_repeated" in asked and len(files) == 1:
         found += _repeated(run, files[0], survey)
     if "data_leak" in asked:
@@ -49,6 +50,19 @@ def observe(run: Run, lookup: Lookup, survey: Survey, asked: frozenset[str]) -> 
     if "packed_tokens" in asked and run.setting("packing").value is True:
         found += _packed(run, survey)
     return [observation for observation in found if observation.name in asked]
+
+
+def _unreadable(run: Run, lookup: Lookup, survey: Survey) -> list[Observation]:
+    """Files of which nothing can be counted, and why."""
+    found = []
+    for source in run.training:
+        for file in survey.files([source]):
+            why = survey.unread(source, file)
+            if why is not None:
+                reason, broken = why
+                values = {"reason": reason.rstrip("."), "broken": broken, "path": lookup.shown(file)}
+                found.append(Observation("data_unreadable", source.span, values))
+    return found[:_SHOWN]
 
 
 def _repeated(run: Run, file: str, survey: Survey) -> list[Observation]:

@@ -91,9 +91,13 @@ class Readings:
         known: dict[str, Any],
     ) -> None:
         looks = [want.look() for want in missing]
-        count = read_through(path, (*looks, *extra), max_bytes=most)
+        why: list[tuple[str, bool]] = []
+        count = read_through(path, (*looks, *extra), max_bytes=most, why=why)
         whole = count is not None and not count.estimated
         found: dict[str, Any] = {"count" if whole else f"count {most}": _plain(count)}
+        if why:
+            found["unread"] = [*why[0]]
+            self._lasting.add("unread")
         for want, look in zip(missing, looks, strict=True):
             found[want.name] = want.told(path, look) if whole else None
             if want.lasting and whole:
@@ -259,6 +263,15 @@ def leaks(plain: Any) -> Leaks | None:
         return None
 
 
+def unread(plain: Any) -> tuple[str, bool] | None:
+    """Why a file could not be counted, and whether no reader of its format can read it."""
+    try:
+        reason, broken = plain
+        return str(reason), broken is True
+    except (TypeError, ValueError):
+        return None
+
+
 def judged(plain: Any) -> list[tuple[int, str, str]]:
     """The verdicts that were wanted."""
     try:
@@ -295,6 +308,8 @@ def _is_sound(name: str, value: Any) -> bool:
         return isinstance(value, list) and len(judged(value)) == len(value)
     if kind == "records":
         return type(value) is int
+    if kind == "unread":
+        return unread(value) is not None
     parsed: Any = {"exact": span, "lengths": lengths, "repeats": repeats, "leaks": leaks}.get(kind)
     return parsed is not None and parsed(value) is not None
 

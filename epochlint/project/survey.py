@@ -108,6 +108,16 @@ class Survey:
 
         return readings.count(file, self._of(source, file, most).get("count"))
 
+    def unread(self, source: DataSource, file: str) -> tuple[str, bool] | None:
+        """Why a file cannot be counted, and whether no reader of its format can read it; None where it was counted."""
+        from epochlint.project import readings
+
+        found = self._of(source, file, self.max_bytes)
+        count = readings.count(file, found.get("count"))
+        if count is None:
+            return readings.unread(found.get("unread"))
+        return ("it holds no record", _size(file) > 0) if not count.rows else None
+
     def records(self, source: DataSource, file: str, most: int) -> int | None:
         """The records that the trainer makes of the rows of a file; None where that cannot be told."""
         from epochlint.project import readings

@@ -154,15 +154,21 @@ def read_through(
     detail: bool = False,
     turns: bool = True,
     field: str | None = None,
+    why: list[tuple[str, bool]] | None = None,
 ) -> Count | None:
     """Counts one file anew, as `count` does, and shows each of its records to the looks on the way.
 
-    Where the answer is None or estimated, the looks have seen some of the records, or none. Raises nothing.
+    Where the answer is None or estimated, the looks have seen some of the records, or none. `why` takes the reason of
+    a None, and whether no reader of the format can read the file. Raises nothing.
     """
     try:
         return _count_file(path, looks, max_bytes, detail, turns, field)
-    except (Unreadable, OSError, MemoryError):
-        return None
+    except Unreadable as error:
+        if why is not None:
+            why.append((str(error), error.broken))
+    except (OSError, MemoryError):
+        pass
+    return None
 
 
 def combine(path: str, counts: Iterable[Count | None], format: str = "folder") -> Count | None:  # noqa: A002
@@ -276,6 +282,13 @@ def _count_file(
 
 
 def _count_binary(path: str, file: DataFile, kind: str) -> Count:
+    try:
+        return _count_headers(path, file, kind)
+    except Unreadable as error:
+        raise Unreadable(str(error), broken=True) from None
+
+
+def _count_headers(path: str, file: DataFile, kind: str) -> Count:
     if kind == "arrow":
         from epochlint.records.arrow import arrow_rows
 
@@ -426,7 +439,9 @@ def _count_windows(path: str, file: DataFile, max_bytes: int) -> Count | None:
 
     sums = _Sums()
     sums.take(rows())
-    if not sums.rows or sums.document_lines * 2 > sums.rows:
+    if not sums.rows:
+        raise Unreadable(f"not one line ends in the {covered or max_bytes:,} bytes that were read")
+    if sums.document_lines * 2 > sums.rows:
         return None
     found = sums.count(path, "jsonl")
     # the line numbers hold within the first place only
@@ -511,11 +526,14 @@ def _parts(file: DataFile, looks: Sequence[Look]) -> list[int]:
 
 
 def _count_parts(path: str, file: DataFile, starts: list[int], looks: Sequence[Look]) -> Count | None:
+    from epochlint.records import opening
+
     sums = _Sums()
     covered = 0
     ends = [*starts[1:], file.size]
 
     def read(index: int, send: Callable[[object], None]) -> None:
+        opening.watch = None  # the parent tells how far all parts are
         with DataFile(path) as own:
             before = Part(own, 0, starts[index])
             line = 1
@@ -541,6 +559,8 @@ def _count_parts(path: str, file: DataFile, starts: list[int], looks: Sequence[L
         nonlocal covered
         size, state, states = sent
         covered += size
+        if opening.watch is not None:
+            opening.watch(path, covered, file.size)
         sums.join(state)
         for look, one in zip(looks, states, strict=True):
             look.join(one)

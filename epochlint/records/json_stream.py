@@ -89,7 +89,7 @@ class JsonText:
         """Drops what is used up and reads on, twice as much each time nothing could be used. Raises Unreadable."""
         kept = self.text[self.position :]
         if len(kept) > BIGGEST_RECORD:
-            raise Unreadable("a record of more than 64 million characters")
+            raise Unreadable(f"a record of more than {BIGGEST_RECORD >> 20} million characters")
         self.line_start -= self.position
         self.position = 0
         wanted = max(BLOCK, len(kept))
@@ -422,7 +422,7 @@ def _broken(text: JsonText, position: int, reason: str) -> Generator[Item]:
     text.advance(min(position, len(text.text)))
     problem = Problem(text.line, text.column(), reason)
     yield (problem.line, problem.column, BROKEN_PART, 0, problem)
-    raise Unreadable(reason)
+    raise Unreadable(f"line {problem.line}: {reason}", broken=True)
 
 
 def _field(text: JsonText, field: str) -> Generator[Item]:

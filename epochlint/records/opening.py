@@ -7,6 +7,7 @@ import stat
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import BinaryIO, Protocol
 
     class Reader(Protocol):
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 BLOCK = 1 << 19
 """Bytes read at once."""
 
-BIGGEST_RECORD = 64 << 20
+BIGGEST_RECORD = 16 << 20
 """Characters of one record that are held in memory; a longer one makes the file unknown."""
 
 # `datasets` recognises packed files by these first bytes, whatever the name says
@@ -30,8 +31,19 @@ _ZSTANDARD = b"\x28\xb5\x2f\xfd"
 PACKED_ENDINGS = (".gz", ".bz2", ".xz", ".zst")
 
 
+watch: Callable[[str, int, int], None] | None = None
+"""Is told of each reading: the file, how far it has been read, how long it is (in bytes on the disk)."""
+
+
 class Unreadable(Exception):  # noqa: N818 - a state of the file, caught inside this room
-    """The file cannot be read to its end: gone, no permission, cut, or packed in a way that is unknown here."""
+    """The file cannot be read to its end: gone, no permission, cut, or packed in a way that is unknown here.
+
+    `broken`: no reader of its format can.
+    """
+
+    def __init__(self, reason: str, *, broken: bool = False) -> None:
+        super().__init__(reason)
+        self.broken = broken
 
 
 class DataFile:
@@ -80,12 +92,14 @@ class DataFile:
 
     def read(self, size: int) -> bytes:
         """The next bytes, at most `size` (unpacked); empty at the end. Raises Unreadable."""
+        if watch is not None:
+            watch(self.path, self.place(), self.size)
         try:
             return self._reader.read(size)
         except (MemoryError, RecursionError):
             raise
         except self._unpack_errors as error:
-            raise Unreadable(str(error)) from None
+            raise Unreadable(str(error), broken=self.packed) from None
 
     def read_at(self, offset: int, size: int) -> bytes:
         """Bytes of the file as it lies on the disk. Raises Unreadable where they are not all there."""

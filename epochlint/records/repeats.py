@@ -25,7 +25,7 @@ FIRST = 5
 
 _SORTED = 100_000
 """Digests that are sorted at once."""
-_FEW = 60_000
+_FEW = 150_000
 _TABLE_BITS = 26
 _SIGNED_DEPTH = 6
 _MIX = 0x9E3779B97F4A7C15  # 2^64 over the golden ratio: spreads numbers that are near each other
@@ -33,6 +33,7 @@ _PROMPT = 0x5851F42D4C957F2D  # tells a prompt's number from a record's
 _WORD = (1 << 64) - 1
 
 _encode = json.JSONEncoder(sort_keys=True, ensure_ascii=False, separators=(",", ":")).encode
+_CONVERSATIONS = ("messages", "conversations", "conversation", "contents")
 _NAMES = frozenset(("id", "_id", "uuid", "idx", "index"))
 
 
@@ -130,6 +131,20 @@ def signature(value: object, depth: int = 0) -> int:
         last = signature(value[-1], depth + 1)  # type: ignore[index] # likewise
         return len(value) ^ signature(first, depth + 1) ^ last * 3  # type: ignore[arg-type] # likewise
     return 0
+
+
+def _prompt_number(value: object) -> int | None:
+    """The same for a record of `prompt_and_answer` and for its prompt, and mostly another for another prompt; None
+    where there is certainly none."""
+    if type(value) is not dict:
+        return None
+    for key in _CONVERSATIONS:
+        messages = value.get(key)
+        if type(messages) is list and len(messages) > 1:
+            return len(messages) ^ signature(messages[0]) ^ signature(messages[-2]) * 3 ^ _PROMPT
+    if "instruction" in value:
+        return signature(value["instruction"]) ^ signature(value.get("input")) * 3 ^ _PROMPT
+    return signature(value["prompt"]) ^ _PROMPT if "prompt" in value else None
 
 
 class Numbers:
@@ -247,9 +262,9 @@ class Repeats(Look):
         self.rows += 1
         self._number(signature(value))
         if self.prompts:
-            parts = prompt_and_answer(value)
-            if parts is not None:
-                self._number(signature(parts[0]) ^ _PROMPT)
+            number = _prompt_number(value)
+            if number is not None:
+                self._number(number)
 
     def _number(self, number: int) -> None:
         if self._apart:
@@ -297,8 +312,9 @@ class _SamePrompt(Held):
         self._again = again
 
     def see(self, line: int, value: object) -> None:
-        parts = prompt_and_answer(value)
-        if parts is not None and signature(parts[0]) ^ _PROMPT in self._again:
+        number = _prompt_number(value)
+        parts = prompt_and_answer(value) if number is not None and number in self._again else None
+        if parts is not None:
             self.add(digest(parts[0]), line, digest(parts[1]) or b"?" * 16)
 
 
@@ -423,7 +439,7 @@ def prompt_and_answer(value: object) -> tuple[object, object] | None:
     alpaca record, a prompt with its completion. Everything else in the record belongs to the prompt, but names."""
     if type(value) is not dict:
         return None
-    for key in ("messages", "conversations", "conversation", "contents"):
+    for key in _CONVERSATIONS:
         messages = value.get(key)
         if type(messages) is not list or len(messages) < 2 or type(messages[-1]) is not dict:
             continue

@@ -61,6 +61,7 @@
 | data_disagreeing | prompts, records, lines | training data: the same prompt with different answers |
 | data_leak | shared, validation, lines (of the first few) | training and validation data |
 | data_invalid | line, reason, consumer | training data |
+| data_unreadable | reason, broken (no reader of its format can read it), path | training data |
 | data_too_long | count, records, limit, outcome ("dropped", "cut") | training data |
 | data_capped | cap, rows | training data |
 | data_without_target | line, count, reason | training data |
