@@ -13,6 +13,7 @@ from epochlint.project.complete import complete, smoke_named
 from epochlint.project.inline import Said
 from epochlint.project.join import Joiner, Skipped
 from epochlint.project.lookup import Lookup
+from epochlint.project.marks import may_launch
 from epochlint.project.scaling import may_scale
 from epochlint.project.silence import silence
 from epochlint.project.survey import Surveys
@@ -232,6 +233,7 @@ def may_matter(source: Source, path: str, settings: Settings) -> bool:
         registry.any_may_hold(source.text, source.path)
         or may_scale(source.text)
         or may_sweep(source.text)
+        or may_launch(source)
         or settings.trainer(path) is not None
     )
 

@@ -10,7 +10,7 @@ import json
 import re
 from json.decoder import scanstring  # type: ignore[attr-defined]
 
-from epochlint.documents.comments import find
+from epochlint.documents import comments
 from epochlint.documents.document import Problem, Scalar
 from epochlint.documents.python import may_train
 from epochlint.documents.python.model import Cell, Output, PythonDocument
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from epochlint.documents.document import Document, Mapping
+    from epochlint.documents.python.interpreter import Find
     from epochlint.documents.python.syntax import Locator
     from epochlint.source import Source
 
@@ -73,6 +74,7 @@ def read(
     load: Callable[[str], Document | None] | None = None,
     flags: Mapping | None = None,
     environment: dict[str, str] | None = None,
+    find: Find | None = None,
 ) -> PythonDocument:
     """Read a notebook; as `documents.python.read`, with `cells`, `commands` and `outputs` filled in. Nothing is run."""
     document = PythonDocument(source, "notebook")
@@ -98,8 +100,8 @@ def read(
     _outputs(document, frame)
     for cell in document.cells:
         if cell.kind == "code":
-            document.comments.extend(find(cell.source, "python"))
-    _program(document, load, flags, environment)
+            document.comments.extend(comments.find(cell.source, "python"))
+    _program(document, load, flags, environment, find)
     return document
 
 
@@ -289,6 +291,7 @@ def _program(
     load: Callable[[str], Document | None] | None,
     flags: Mapping | None,
     environment: dict[str, str] | None,
+    find: Find | None,
 ) -> None:
     from epochlint.documents.python.interpreter import Interpreter
     from epochlint.documents.python.script import run
@@ -306,7 +309,7 @@ def _program(
         if tree is not None:
             pieces.append((Locator(cell.source), tree))
     if pieces:
-        interpreter = Interpreter(pieces[0][0], load, flags, environment)
+        interpreter = Interpreter(pieces[0][0], load, flags, environment, find)
         interpreter.steps += sum(len(at.source.text) for at, _ in pieces[1:]) // 2
         interpreter.texts = [at.source.text for at, _ in pieces]
         for at, _ in pieces:

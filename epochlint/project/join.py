@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from epochlint.documents.python.model import Call, Dataclass, Feed, Parser
     from epochlint.documents.shell import Command
     from epochlint.project.launch import Start
+    from epochlint.project.modules import Modules
     from epochlint.project.sweeps import Corner
     from epochlint.run.run import Run
     from epochlint.trainers.registry import Entry
@@ -85,7 +86,9 @@ class Joiner:
     """Joins the documents of one check. `assumed` are the versions said on the command line, `said` knows what comments
     and settings assume."""
 
-    __slots__ = ("_launches", "_started", "_used", "_versions", "assumed", "joined", "lookup", "said")
+    __slots__ = (
+        "_called", "_launches", "_modules", "_started", "_used", "_versions", "assumed", "joined", "lookup", "said",
+    )  # fmt: skip
 
     def __init__(self, lookup: Lookup, assumed: Versions, said: Said | None = None) -> None:
         self.lookup = lookup
@@ -96,6 +99,8 @@ class Joiner:
         self._versions: dict[str, Versions] = {}
         self._launches: dict[str, list[Launch]] = {}
         self._started: set[Launch] = set()
+        self._modules: Modules | None = None
+        self._called: list[tuple[Run, bool]] = []  # runs of Python calls; whether an imported module holds the call
 
     def join(self, documents: Iterable[tuple[str, Document]]) -> Joined:
         """`documents` are pairs of absolute path and document."""
@@ -106,6 +111,7 @@ class Joiner:
         for path, document in given:
             if document.syntax in _PYTHONS and not self._is_used(path):
                 self._alone(document, self._script, path, document)
+        self._drop_alone()
         for path, document in given:
             self._alone(document, self._recipe, document)
             self._alone(document, self._queries, path, document)
@@ -210,7 +216,19 @@ class Joiner:
             path = self.lookup.resolve(named.raw, launch.folder)
             if path is not None and self.lookup.is_file(path) and path.endswith(".py"):
                 return path
+        program = launch.start.program
+        if program[:1] == ("module",):  # python -m package.train: the working directory is where it looks
+            return self.modules.path(program[1], os.path.join(launch.folder, ""), self.lookup.working)
         return None
+
+    @property
+    def modules(self) -> Modules:
+        """The project's own modules; made only for a script."""
+        if self._modules is None:
+            from epochlint.project.modules import Modules
+
+            self._modules = Modules(self.lookup)
+        return self._modules
 
     def _direct(self, launch: Launch, configs: list[tuple[str, Document]], script: str | None) -> None:
         """A launch of a trainer's own program, or of a script that cannot be seen: its flags over its config."""
@@ -313,9 +331,11 @@ class Joiner:
             if entry is None:
                 continue
             found = True
+            before = len(self.joined.runs)
+            home = self._home_of(call, python)
             self._read(
                 entry,
-                python,
+                home,
                 [Layer(call.arguments, WRITTEN)],
                 path,
                 span=call.span,
@@ -325,6 +345,7 @@ class Joiner:
                 via="call",
                 launch=launch,
             )
+            self._called.extend((run, home is not python) for run in self.joined.runs[before:])
         return found
 
     def _delegated(self, script: str, launch: Launch, configs: list[tuple[str, Document]]) -> bool:
@@ -337,6 +358,18 @@ class Joiner:
                 self._use(path)
                 return True
         return False
+    def _home_of(self, call: Call, python: PythonDocument) -> Document:
+        """The document in which a call stands: the script's, or that of a module that it imports."""
+        path = call.span.source.path
+        home = self.lookup.read(os.path.join(self.lookup.working, path)) if path != python.source.path else None
+        return home if home is not None else python
+
+    def _drop_alone(self) -> None:
+        """A call in a module that a script imports is read for that script, with what it hands over: not alone."""
+        reached = {(run.path, run.span.start) for run, imported in self._called if imported}
+        alone = {id(run) for run, imported in self._called if not imported and (run.path, run.span.start) in reached}
+        if alone:
+            self.joined.runs = [run for run in self.joined.runs if id(run) not in alone]
 
     def _parsed(
         self,
@@ -418,13 +451,14 @@ class Joiner:
 
         flags = launch.start.arguments if launch is not None else None
         environment = _environment(launch) if launch is not None else None
+        find = self.modules.finder(os.path.join(folder, os.path.basename(document.source.path)), *bases[1:])
         if document.syntax == "notebook":
             from epochlint.documents import notebook
 
-            return notebook.read(document.source, load=load, flags=flags, environment=environment)
+            return notebook.read(document.source, load=load, flags=flags, environment=environment, find=find)
         from epochlint.documents import python
 
-        return python.read(document.source, load=load, flags=flags, environment=environment)
+        return python.read(document.source, load=load, flags=flags, environment=environment, find=find)
 
     # Configs ------------------------------------------------------------------------------------------------------
 

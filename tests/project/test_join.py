@@ -138,3 +138,12 @@ def test_one_number_written_twice_in_two_ways_is_one_value(second: str, level: s
     text = f"output_dir: out\nper_device_train_batch_size: 4\nlearning_rate: 2.0e-5\nlearning_rate: {second}\n"
     found = lint_project({"args.yaml": text})
     assert [finding.level for finding in found if finding.code == "CFG002"] == [level]
+@pytest.mark.parametrize("folder", ["", "scripts/", "jobs/slurm/"])
+def test_a_launch_that_only_names_a_config(folder: str) -> None:
+    files = {
+        f"{folder}job.sbatch": "#!/bin/bash\n#SBATCH --gres=gpu:4\naccelerate launch src/train.py conf/sft.yaml\n",
+        "conf/sft.yaml": "stage: sft\ndo_train: true\nfinetuning_type: lora\ntemplate: qwen\nlearning_rate: 1.0e-4\n",
+    }
+    (run,) = check_project(files).runs
+    assert run.run.path == "conf/sft.yaml"
+    assert run.run.has("gpus"), "the launch is read with its config"

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from epochlint.documents.document import Document, Mapping
+    from epochlint.documents.python.interpreter import Find
     from epochlint.source import Source
 
 __all__ = [
@@ -63,15 +64,17 @@ def read(
     load: Callable[[str], Document | None] | None = None,
     flags: Mapping | None = None,
     environment: dict[str, str] | None = None,
+    find: Find | None = None,
 ) -> PythonDocument:
     """Read a script; nothing in it is run.
 
     `load` gives the config file under a path as the script writes it, None where there is none. `flags` are what a
     launch passes (keys without dashes); without them a flag's default counts. `environment` holds the variables that
-    a launch sets. What cannot be read is a `Problem`; nothing is raised.
+    a launch sets. `find` gives the modules of the project that the script imports; without it they are unknown. What
+    cannot be read is a `Problem`; nothing is raised.
     """
-    if not may_train(source.text):
+    if flags is None and not may_train(source.text):
         return PythonDocument(source)
     from epochlint.documents.python.script import read_script
 
-    return read_script(source, load=load, flags=flags, environment=environment)
+    return read_script(source, load=load, flags=flags, environment=environment, find=find)

@@ -7,7 +7,17 @@ import operator
 import re
 
 from epochlint.documents.document import Mapping, Node, Scalar, Sequence, Unresolved
-from epochlint.documents.python import calls, classes, commands, dataclass_parsers, datasets, library, methods, paths
+from epochlint.documents.python import (
+    calls,
+    classes,
+    commands,
+    dataclass_parsers,
+    datasets,
+    library,
+    methods,
+    modules,
+    paths,
+)
 from epochlint.documents.python.model import Choice, DatasetNode, Derived, Parsed, Reference, Unknown
 from epochlint.documents.python.values import (
     LOOP,
@@ -202,7 +212,8 @@ def _name(it: Interpreter, node: ast.Name) -> Node:
     if name in library.BUILTINS:
         return Imported(it.at.span(node), f"builtins.{name}")
     if name == "__name__":
-        return Scalar(it.at.span(node), "__main__", "__main__")
+        shown = "__main__" if it.scope.module() is it.module else "an imported module"
+        return Scalar(it.at.span(node), shown, shown)
     if name == "__file__":
         path = it.at.source.path
         return PathText(it.at.span(node), path, path)
@@ -221,7 +232,7 @@ def attribute(it: Interpreter, base: Node, name: str, span: Span) -> Node:
     """`base.name`."""
     if isinstance(base, Imported):
         found = commands.absl_flag(it, name, span) if base.origin == "absl.flags.FLAGS" else None
-        return found or library.imported_attribute(it, base, name, span)
+        return found or modules.attribute(it, base, name, span) or library.imported_attribute(it, base, name, span)
     if isinstance(base, Table):
         return _table_attribute(base, name, span)
     if isinstance(base, Instance):

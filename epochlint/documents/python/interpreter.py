@@ -38,14 +38,17 @@ from epochlint.documents.python.values import (
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
-    from typing import Any
+    from typing import Any, TypeAlias
 
     from epochlint.documents.document import Document
     from epochlint.documents.python.calls import Kept
     from epochlint.documents.python.model import Call, Load, Parser
     from epochlint.documents.python.syntax import Locator
     from epochlint.documents.python.values import ParserValue, Site
-    from epochlint.source import Span
+    from epochlint.source import Source, Span
+
+    # (dotted name, dots in front, the importing text) -> the module's text and tree, where it is the project's.
+    Find: TypeAlias = Callable[[str, int, Source], tuple[Source, ast.Module] | None]
 
 # Nodes that may be looked at for one script: a usual one takes a fifth of what its length gives it.
 BUDGET = 50_000
@@ -77,9 +80,13 @@ class Interpreter:
         load: Callable[[str], Document | None] | None,
         flags: Mapping | None,
         environment: dict[str, str] | None,
+        find: Find | None = None,
     ) -> None:
         self.at = at
         self.load = load
+        self.find = find
+        # Shown path of an imported module of the project -> its names; None for one that cannot be read.
+        self.imported: dict[str, Scope | None] = {}
         self.flags = flags
         self.environment = environment if environment is not None else {}
         self.module = Scope("module", None)
@@ -148,6 +155,31 @@ class Interpreter:
             outer.names[name] = value
         elif self.guard.kind != DEAD:
             outer.names[name] = join(old, value, "it is set in a function")
+
+    # --- Other modules of the project ---------------------------------------------------------------------------------
+
+    def allow(self, text: str) -> None:
+        """Grant the work that a module's length gives it."""
+        self.steps += int(len(text) * BUDGET_A_CHARACTER)
+
+    def apart(self, scope: Scope, at: Locator, body: list[ast.stmt]) -> bool:
+        """Read a module's statements in a scope of its own; False where they are nested too deeply.
+
+        What it defines counts when something uses it: functions and classes that nothing calls are not read here.
+        """
+        saved = self.scope, self.at, self.frame, self.guard, self.stars
+        functions, classes = len(self.functions), len(self.classes)
+        self.scope, self.at, self.frame, self.guard, self.stars = scope, at, Frame("", None), None, []
+        try:
+            for statement in body:
+                if self.block([statement]) != NORMAL:
+                    break
+        except RecursionError:
+            return False
+        finally:
+            self.scope, self.at, self.frame, self.guard, self.stars = saved
+            del self.functions[functions:], self.classes[classes:]
+        return True
 
     # --- Blocks and branches ------------------------------------------------------------------------------------------
 
@@ -284,9 +316,10 @@ class Interpreter:
 
     def forget_names(self, reason: str) -> None:
         """Any name of the module may have been bound anew."""
-        for name, value in self.module.names.items():
+        names = self.scope.module().names
+        for name, value in names.items():
             if isinstance(value, (Scalar, Table, Items)):
-                self.module.names[name] = Unknown(value.span, reason, frozenset((name,)))
+                names[name] = Unknown(value.span, reason, frozenset((name,)))
 
     def set_attribute(self, base: Node, name: str, name_span: Span, value: Node) -> None:
         if isinstance(base, Instance):
@@ -297,6 +330,9 @@ class Interpreter:
             base.members[name] = (
                 value if self.strength(None) == "strong" else Unknown(value.span, "it is set under a condition")
             )
+        elif isinstance(base, Imported) and base.scope is not None:
+            strong = self.strength(None) == "strong"
+            base.scope.names[name] = value if strong else Unknown(value.span, "it is set under a condition")
         elif isinstance(base, Reference) and not base.attribute:
             calls.override(self, base.call, name, name_span, value)
         elif isinstance(base, Parsed):

@@ -497,7 +497,7 @@ def _execute(it: Interpreter, site: Site, origin: str) -> Node | None:
     if it.flags is not None or origin.endswith("locals"):
         it.forget_names(f"{origin.rpartition('.')[2]}() may replace it")
     else:
-        names = it.module.names
+        names = it.scope.module().names
         names.update({name: as_default(value) for name, value in names.items()})
     return Unknown(site.whole, "it is known only when the program runs")
 

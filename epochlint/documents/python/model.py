@@ -446,7 +446,8 @@ class PythonDocument(Document):
 
     `imports`: local name -> dotted origin. `stars`: the modules of star imports. `environment`: variables that the
     program sets itself (`os.environ["CUDA_VISIBLE_DEVICES"] = "0"`). `commands`: the shell lines of a notebook.
-    `files`: the texts that a notebook writes to files (`%%writefile train.yaml`), by path.
+    `files`: the texts that a notebook writes to files (`%%writefile train.yaml`), by path. `texts`: the program's own
+    text, and those of the project's modules that it imports.
     """
 
     __slots__ = (
@@ -460,6 +461,7 @@ class PythonDocument(Document):
         "outputs",
         "parsers",
         "stars",
+        "texts",
     )
 
     def __init__(self, source: Source, syntax: str = "python", problems: list[Problem] | None = None) -> None:
@@ -474,3 +476,4 @@ class PythonDocument(Document):
         self.commands: list[Excerpt] = []
         self.files: dict[str, Excerpt] = {}
         self.outputs: list[Output] = []
+        self.texts: list[str] = [source.text]

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from epochlint.documents.document import Document, Mapping
+    from epochlint.documents.python.interpreter import Find
     from epochlint.source import Source
 
 
@@ -24,6 +25,7 @@ def read_script(
     load: Callable[[str], Document | None] | None = None,
     flags: Mapping | None = None,
     environment: dict[str, str] | None = None,
+    find: Find | None = None,
 ) -> PythonDocument:
     """See `documents.python.read`."""
     document = PythonDocument(source)
@@ -31,7 +33,7 @@ def read_script(
     if isinstance(tree, Problem):
         document.problems.append(tree)
         return document
-    interpreter = Interpreter(Locator(source), load, flags, environment)
+    interpreter = Interpreter(Locator(source), load, flags, environment, find)
     run(interpreter, [(interpreter.at, tree)], document)
     return document
 
@@ -55,6 +57,7 @@ def run(interpreter: Interpreter, pieces: list[tuple[Locator, ast.Module]], docu
     if document.problems and not document.calls:
         interpreter.parsers.clear()
         interpreter.loads.clear()
+    document.texts.extend(interpreter.texts[len(pieces) :])
     document.imports = interpreter.imports
     document.stars = interpreter.stars
     document.parsers = interpreter.parsers

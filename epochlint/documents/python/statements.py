@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from epochlint.documents.document import Node, Scalar, Unresolved
-from epochlint.documents.python import calls, classes, datasets, library
+from epochlint.documents.python import calls, classes, datasets, library, modules
 from epochlint.documents.python.model import DatasetNode
 from epochlint.documents.python.values import (
     HANDLER,
@@ -311,8 +311,9 @@ def _delete(it: Interpreter, node: ast.Delete) -> int:
 
 def _global(it: Interpreter, node: ast.Global) -> int:
     for name in node.names:
-        if it.scope is not it.module:
-            it.scope.outer[name] = it.module
+        module = it.scope.module()
+        if it.scope is not module:
+            it.scope.outer[name] = module
     return NORMAL
 
 
@@ -330,7 +331,7 @@ def _import(it: Interpreter, node: ast.Import) -> int:
     for alias in node.names:
         name = alias.asname or alias.name.partition(".")[0]
         origin = alias.name if alias.asname else name
-        it.bind(name, Imported(it.at.span(alias), origin))
+        it.bind(name, Imported(it.at.span(alias), origin, modules.scope_of(it, origin), whole=True))
         it.imports.setdefault(name, origin)
     return NORMAL
 
@@ -341,6 +342,12 @@ def _import_from(it: Interpreter, node: ast.ImportFrom) -> int:
         return NORMAL
     for alias in node.names:
         if alias.name == "*":
+            scope = modules.scope_of(it, node.module or "", node.level)
+            if scope is not None:
+                for name, value in list(scope.names.items()):
+                    if not name.startswith("_"):
+                        it.bind(name, value)
+                continue
             if module not in it.stars:
                 it.stars.append(module)
             if not library.is_library(module):
@@ -348,7 +355,9 @@ def _import_from(it: Interpreter, node: ast.ImportFrom) -> int:
             continue
         origin = module + alias.name if module.endswith(".") else f"{module}.{alias.name}"
         name = alias.asname or alias.name
-        it.bind(name, Imported(it.at.span(alias), origin))
+        span = it.at.span(alias)
+        found = modules.member(it, node.module or "", node.level, alias.name, span)
+        it.bind(name, found if found is not None else Imported(span, origin))
         it.imports.setdefault(name, origin)
     return NORMAL
 

@@ -57,6 +57,13 @@ class Scope:
         # Names that `global` and `nonlocal` bind elsewhere.
         self.outer: dict[str, Scope] = {}
 
+    def module(self) -> Scope:
+        """The scope of the module in which this one stands."""
+        scope = self
+        while scope.parent is not None:
+            scope = scope.parent
+        return scope
+
 
 class Table(Mapping):
     """A dict or an object with attributes. `form`: "dict" (keys), "object" (attributes), "config" (both)."""
@@ -125,13 +132,18 @@ class Items(Sequence):
 
 
 class Imported(Node):
-    """A module, or a name from one, under its dotted origin; builtins as "builtins.len"."""
+    """A module, or a name from one, under its dotted origin; builtins as "builtins.len".
 
-    __slots__ = ("origin",)
+    `scope`: the names of a module of the project. `whole`: it is a module, by `import a.b`.
+    """
 
-    def __init__(self, span: Span, origin: str) -> None:
+    __slots__ = ("origin", "scope", "whole")
+
+    def __init__(self, span: Span, origin: str, scope: Scope | None = None, whole: bool = False) -> None:
         super().__init__(span)
         self.origin = origin
+        self.scope = scope
+        self.whole = whole
 
     def __repr__(self) -> str:
         return f"Imported({self.origin!r})"

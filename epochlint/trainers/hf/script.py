@@ -91,6 +91,10 @@ class Surroundings:
     def calls(self, *names: str) -> Iterator[Call]:
         return (call for call in self.python.calls if call.name in names)
 
+    def mentions(self, *words: str) -> bool:
+        """Whether one of some words stands in the program, or in the project's modules that it imports."""
+        return any(word in text for text in self.python.texts for word in words)
+
     def imports(self, package: str) -> bool:
         dotted = package + "."
         return any(origin == package or origin.startswith(dotted) for origin in self.python.imports.values()) or any(
@@ -191,7 +195,7 @@ def _take_validation(run: Run, around: Surroundings, entry: Entry | None, base: 
 
 def _sets(around: Surroundings, attribute: str) -> bool:
     """Whether the script sets an attribute of something later on (`trainer.eval_dataset = ...`)."""
-    return f".{attribute} =" in around.python.source.text or f".{attribute}=" in around.python.source.text
+    return around.mentions(f".{attribute} =", f".{attribute}=")
 
 
 def one_split(node: Node, name: str) -> DatasetNode | None:
@@ -330,10 +334,9 @@ def take_tuning(run: Run, around: Surroundings) -> None:
         if isinstance(rank, Scalar) and isinstance(rank.value, int):
             run.settings["lora_rank"] = Known(rank.value, WRITTEN, span=rank.span)
         return
-    text = around.python.source.text
     if around.trainer is None or not around.whole or around.imports("peft") or around.imports("unsloth"):
         return
-    if "requires_grad" in text or "peft" in text or "adapter" in text or quantized:
+    if around.mentions("requires_grad", "peft", "adapter") or quantized:
         return
     model = _model(around)
     if (isinstance(model, Scalar) and isinstance(model.value, str)) or (
