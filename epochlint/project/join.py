@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from epochlint.project.modules import Modules
     from epochlint.project.sweeps import Corner
     from epochlint.run.run import Run
+    from epochlint.source import Source
     from epochlint.trainers.registry import Entry
 
     T = TypeVar("T")
@@ -161,7 +162,7 @@ class Joiner:
         return found
 
     def _find_launches(self, path: str, document: Document) -> Iterator[Launch]:
-        commands = list(_commands(document))
+        commands = list(_commands(self._with_sourced(path, document)))
         if not commands:
             return
         from epochlint.project.launch import interpret
@@ -171,6 +172,19 @@ class Joiner:
             if start is not None:
                 folder = os.path.dirname(path)  # where nothing says where it is started from
                 yield Launch(start, document, os.path.join(folder, command.folder or ""), corner)
+
+    def _with_sourced(self, path: str, document: Document) -> Document:
+        """A shell script read with the scripts of the project that it reads itself; any other document as it is."""
+        if not getattr(document, "sourced", None):
+            return document
+        from epochlint.documents import shell
+
+        def load(name: str, inside: str | None) -> Source | None:
+            folder = os.path.join(os.path.dirname(path), inside or "")
+            found = self.lookup.resolve(name, folder) if inside is not None else None
+            return self.lookup.source(found) if found is not None and self.lookup.is_file(found) else None
+
+        return shell.read(document.source, load=load)
 
     def _launched(self, launch: Launch) -> None:
         """The runs of a launch, once: a script that is given leads to the launches near it, which may be given, too."""

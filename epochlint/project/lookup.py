@@ -1,7 +1,8 @@
 """The project's files: where it begins, and what stands beside a config.
 
-Paths written in a file are tried from its own folder, the project's root and the working directory, and never outside
-the root: a hook that is given one file and a run over the whole repository must say the same about it.
+Paths written in a file are tried from its own folder, the project's root, the working directory and the folders in
+between (`training/scripts/run.sh` is started in `training`), and never outside the root: a hook that is given one file
+and a run over the whole repository must say the same about it.
 """
 
 from __future__ import annotations
@@ -87,9 +88,10 @@ class Lookup:
         if not path or "\0" in path or "://" in path:
             return None
         expanded = os.path.expanduser(path) if path.startswith("~") else path
-        for start in (base, self.root(base), self.working):
+        root = self.root(base)
+        for start in dict.fromkeys((base, root, self.working, *above(base, root))):
             candidate = os.path.normpath(os.path.join(start, expanded))
-            if self.is_inside(candidate, self.root(base)) and self.is_there(candidate):
+            if self.is_there(candidate) and self.is_inside(candidate, root):
                 return candidate
         return None
 

@@ -147,3 +147,13 @@ def test_a_launch_that_only_names_a_config(folder: str) -> None:
     (run,) = check_project(files).runs
     assert run.run.path == "conf/sft.yaml"
     assert run.run.has("gpus"), "the launch is read with its config"
+
+
+def test_a_script_is_started_in_a_folder_between() -> None:
+    files = {
+        "training/scripts/run.sh": "torchrun --nproc_per_node 2 src/train.py --output_dir out --num_train_epochs 2\n",
+        "training/src/train.py": SCRIPT,
+    }
+    (run,) = check_project(files).runs
+    assert run.run.setting("epochs").value == 2
+    assert run.run.command[0] == "call", "read with the script, not as a stranger's flags"

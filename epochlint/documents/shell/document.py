@@ -164,13 +164,15 @@ class Command:
 
 
 class ShellDocument(Document):
-    """A shell script. `scheduler` is "slurm", "pbs", "lsf", "sge" or "" by its directives."""
+    """A shell script. `scheduler` is "slurm", "pbs", "lsf", "sge" or "" by its directives. `sourced`: the scripts that
+    it reads (`source env.sh`), as it names them."""
 
-    __slots__ = ("cuts", "directives", "launches", "scheduler")
+    __slots__ = ("cuts", "directives", "launches", "scheduler", "sourced")
 
     def __init__(self, source: Source) -> None:
         super().__init__(source, "shell")
         self.launches: list[Command] = []
         self.directives = Mapping(Span(source, 0, 0), [])
         self.scheduler = ""
+        self.sourced: list[str] = []
         self.cuts: list[Cut] = []

@@ -34,7 +34,7 @@ from epochlint.source import Span
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from epochlint.source import Source
 
@@ -52,8 +52,15 @@ class Follower(Running):
 
     __slots__ = ("_steps", "_stopped")
 
-    def __init__(self, source: Source, settings: Mapping, scheduler: str, environment: Mapping | None) -> None:
-        super().__init__(source, settings, scheduler, environment)
+    def __init__(
+        self,
+        source: Source,
+        settings: Mapping,
+        scheduler: str,
+        environment: Mapping | None,
+        load: Callable[[str, str | None], Source | None] | None = None,
+    ) -> None:
+        super().__init__(source, settings, scheduler, environment, load)
         self._steps = MOST_STEPS
         self._stopped = False
 

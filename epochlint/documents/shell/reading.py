@@ -8,6 +8,8 @@ from epochlint.source import Span
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from epochlint.documents.document import Mapping
     from epochlint.source import Source
 
@@ -23,11 +25,18 @@ _WORDS = (
 )  # fmt: skip
 
 
-def read(source: Source, *, environment: dict[str, str] | Mapping | None = None) -> ShellDocument:
+def read(
+    source: Source,
+    *,
+    environment: dict[str, str] | Mapping | None = None,
+    load: Callable[[str, str | None], Source | None] | None = None,
+) -> ShellDocument:
     """Read a script: the commands that it runs, as far as they can be known. Nothing is ever run.
 
-    `environment` holds variables that are set around the script (a manifest's `env`). Never raises on any text: what
-    is wrong stands in the document's `problems`. Makefiles and Dockerfiles are read, too: by their names.
+    `environment` holds variables that are set around the script (a manifest's `env`). `load` gives the text of another
+    script that this one reads (`source env.sh`), by its name and the folder that the script has changed to; without it
+    what such a script sets is unknown. Never raises on any text: what is wrong stands in the document's `problems`.
+    Makefiles and Dockerfiles are read, too: by their names.
     """
     document = ShellDocument(source)
     text = source.text
@@ -48,7 +57,7 @@ def read(source: Source, *, environment: dict[str, str] | Mapping | None = None)
         document.launches = commands.of_file(source, kind)
         document.cuts = [cut for command in document.launches for cut in command.cuts]
     else:
-        _follow(source, document, environment)
+        _follow(source, document, environment, load)
     return document
 
 
@@ -66,7 +75,12 @@ def may_train(text: str) -> bool:
     return any(word in lowered for word in _WORDS)
 
 
-def _follow(source: Source, document: ShellDocument, environment: dict[str, str] | Mapping | None) -> None:
+def _follow(
+    source: Source,
+    document: ShellDocument,
+    environment: dict[str, str] | Mapping | None,
+    load: Callable[[str, str | None], Source | None] | None = None,
+) -> None:
     from epochlint.documents.document import Entry, Mapping, Scalar
     from epochlint.documents.shell import cuts, directives
     from epochlint.documents.shell.follow import Follower
@@ -87,8 +101,9 @@ def _follow(source: Source, document: ShellDocument, environment: dict[str, str]
     for at, reason in parser.problems:
         place = text.place(at, at)[0]
         document.problems.append(Problem("syntax", reason, Span(source, place, place)))
-    follower = Follower(source, document.directives, document.scheduler, environment)
+    follower = Follower(source, document.directives, document.scheduler, environment, load)
     follower.follow(text, parser.statements)
     document.problems += follower.problems
     document.cuts = cuts.find(source, text, parser.statements, follower.origins)
     document.launches = follower.commands
+    document.sourced = follower.sourced

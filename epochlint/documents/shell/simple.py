@@ -17,7 +17,7 @@ from epochlint.source import Span
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from epochlint.source import Source
 
@@ -48,6 +48,9 @@ _BUILTINS = frozenset(
 _ACTIVATES = re.compile(
     r"activate|conda|mamba|\.bashrc|profile|modules?\b|setvars|\.venv|virtualenv|lmod", re.IGNORECASE
 )
+# Scripts that are read by one, and how long they may be: what holds settings is short.
+MOST_SOURCED = 20
+LARGEST_SOURCED = 16_000
 _OVERRIDE = re.compile(r"[~+]{0,2}[A-Za-z_][\w.@/-]*=")
 _PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 _ITEM = re.compile(r"\[([^\]]*)\]=")
@@ -61,16 +64,29 @@ class Running(Judging):
         "_directives",
         "_environment",
         "_guarded",
+        "_inside",
         "_running",
         "_seen",
         "_variants",
         "commands",
+        "load",
         "origins",
         "problems",
+        "sourced",
     )
 
-    def __init__(self, source: Source, settings: Mapping, scheduler: str, environment: Mapping | None) -> None:
+    def __init__(
+        self,
+        source: Source,
+        settings: Mapping,
+        scheduler: str,
+        environment: Mapping | None,
+        load: Callable[[str, str | None], Source | None] | None,
+    ) -> None:
         super().__init__(source, settings, scheduler, environment)
+        self.load = load
+        self.sourced: list[str] = []  # the scripts that this one reads, as it names them
+        self._inside = [source.path]
         self.commands: list[Command] = []
         self.origins: dict[int, list[Command]] = {}  # by id of the statement in the script itself
         self.problems: list[Problem] = []
@@ -276,8 +292,7 @@ class Running(Judging):
         elif name == "popd":
             scope.folder = None
         elif name in ("source", "."):
-            if not (words and words[0] is not None and _ACTIVATES.search(words[0])):
-                scope.sourced = True
+            self._source(words[0] if words else None, fields)
         elif name == "let":
             for word in words:
                 if word is not None:
@@ -292,6 +307,21 @@ class Running(Judging):
                 pieces += field.pieces
             self._nested(pieces, [], None)
         return ""
+
+    def _source(self, name: str | None, fields: list[Field]) -> None:
+        """`source env.sh`: another script of the project is followed as if it stood here, as far as it is short."""
+        found = None
+        if name is not None:
+            self.sourced.append(name)
+            if self.load is not None and len(self.sourced) <= MOST_SOURCED:
+                found = self.load(name, self.scope.folder)
+        if found is not None and len(found.text) <= LARGEST_SOURCED and found.path not in self._inside:
+            place = fields[1].pieces[0].place if fields[1].pieces else (0, 0)
+            self._inside.append(found.path)
+            self._nested([Piece(found.text.replace("\r\n", "\n"), place, inner=place)], [], None)
+            self._inside.pop()
+        elif name is None or not _ACTIVATES.search(name):
+            self.scope.sourced = True
 
     def _set_options(self, words: list[str | None], fields: list[Field]) -> None:
         if "--" in words:
