@@ -32,11 +32,13 @@ _LIBRARIES = frozenset(
 class Modules:
     """The modules of a project by path, each parsed once."""
 
-    __slots__ = ("_libraries", "_lookup", "_trees")
+    __slots__ = ("_files", "_libraries", "_lookup", "_paths", "_trees")
 
     def __init__(self, lookup: Lookup) -> None:
         self._lookup = lookup
         self._trees: dict[str, tuple[Source, ast.Module] | None] = {}
+        self._files: dict[tuple[str, str], str | None] = {}
+        self._paths: dict[tuple[str, ...], str | None] = {}
         self._libraries = _LIBRARIES.union(*(entry.packages for entry in registry.TRAINERS))
 
     def finder(self, script: str, *folders: str) -> Callable[[str, int, Source], tuple[Source, ast.Module] | None]:
@@ -59,15 +61,24 @@ class Modules:
         if name.partition(".")[0] in self._libraries:
             return None
         own = os.path.dirname(script)
-        found = self.in_folder(name, own)
-        if found is not None:
-            return found
+        key = (name, own, *folders)
+        if key not in self._paths:
+            self._paths[key] = self.in_folder(name, own) or self._elsewhere(name, own, folders)
+        return self._paths[key]
+
+    def _elsewhere(self, name: str, own: str, folders: tuple[str, ...]) -> str | None:
         places = dict.fromkeys([*folders, *above(own, self._lookup.root(own))])
         paths = {self.in_folder(name, os.path.join(place, part)) for place in places for part in ("", "src")} - {None}
         return paths.pop() if len(paths) == 1 else None
 
     def in_folder(self, name: str, folder: str) -> str | None:
         """The file of a module below a folder."""
+        key = (name, folder)
+        if key not in self._files:
+            self._files[key] = self._in_folder(name, folder)
+        return self._files[key]
+
+    def _in_folder(self, name: str, folder: str) -> str | None:
         stem = os.path.join(folder, *name.split(".")) if name else folder
         for path in (f"{stem}.py", os.path.join(stem, "__init__.py")):
             if self._lookup.is_file(path) and self._lookup.is_inside(path, self._lookup.root(folder)):

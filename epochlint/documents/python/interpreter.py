@@ -87,6 +87,7 @@ class Interpreter:
         self.find = find
         # Shown path of an imported module of the project -> its names; None for one that cannot be read.
         self.imported: dict[str, Scope | None] = {}
+        self.others: list[str] = []  # the texts of those modules
         self.flags = flags
         self.environment = environment if environment is not None else {}
         self.module = Scope("module", None)
@@ -157,10 +158,6 @@ class Interpreter:
             outer.names[name] = join(old, value, "it is set in a function")
 
     # --- Other modules of the project ---------------------------------------------------------------------------------
-
-    def allow(self, text: str) -> None:
-        """Grant the work that a module's length gives it."""
-        self.steps += int(len(text) * BUDGET_A_CHARACTER)
 
     def apart(self, scope: Scope, at: Locator, body: list[ast.stmt]) -> bool:
         """Read a module's statements in a scope of its own; False where they are nested too deeply.

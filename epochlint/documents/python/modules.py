@@ -14,8 +14,9 @@ if TYPE_CHECKING:
     from epochlint.documents.python.interpreter import Interpreter
     from epochlint.source import Span
 
-# Modules that are followed for one script; what lies behind them stays unknown.
-MOST_MODULES = 40
+# Modules that are followed for one script, and their characters; what lies behind them stays unknown.
+MOST_MODULES = 16
+MOST_TEXT = 300_000
 
 
 def scope_of(it: Interpreter, name: str, level: int = 0) -> Scope | None:
@@ -28,11 +29,13 @@ def scope_of(it: Interpreter, name: str, level: int = 0) -> Scope | None:
     if found is None:
         return None
     source, tree = found
-    if source.path in it.imported or len(it.imported) >= MOST_MODULES:
-        return it.imported.get(source.path)
+    if source.path in it.imported:
+        return it.imported[source.path]
+    it.others.append(source.text)
+    if len(it.imported) >= MOST_MODULES or sum(map(len, it.others)) > MOST_TEXT:
+        it.imported[source.path] = None
+        return None
     scope = it.imported[source.path] = Scope("module", None)
-    it.allow(source.text)
-    it.texts.append(source.text)
     if not it.apart(scope, Locator(source), tree.body):
         it.imported[source.path] = None
         return None

@@ -35,6 +35,8 @@ def read_script(
         return document
     interpreter = Interpreter(Locator(source), load, flags, environment, find)
     run(interpreter, [(interpreter.at, tree)], document)
+    if interpreter.imported and any(problem.kind == "too-large" for problem in document.problems):
+        return read_script(source, load=load, flags=flags, environment=environment)  # with the others it is too much
     return document
 
 
@@ -57,7 +59,7 @@ def run(interpreter: Interpreter, pieces: list[tuple[Locator, ast.Module]], docu
     if document.problems and not document.calls:
         interpreter.parsers.clear()
         interpreter.loads.clear()
-    document.texts.extend(interpreter.texts[len(pieces) :])
+    document.texts.extend(interpreter.others)
     document.imports = interpreter.imports
     document.stars = interpreter.stars
     document.parsers = interpreter.parsers
