@@ -3,8 +3,9 @@
 Each gives the same `Command`s as a script does, every word with its exact place in the file.
 
 Sources: the Kubernetes API (core/v1 Container), kubeflow training-operator v1.9 (`PyTorchJob`: PET_NNODES,
-PET_NPROC_PER_NODE), kubeflow trainer v2.3 (`TrainJob`), the compose specification, GitHub's workflow syntax, SkyPilot
-0.10 (`run`, `resources.accelerators`, `num_nodes`), Azure ML's command job (`command`, `distribution`).
+PET_NPROC_PER_NODE), kubeflow trainer v2.3 (`TrainJob`), the compose specification, GitHub's workflow syntax, GitLab
+18's CI/CD YAML reference, SkyPilot 0.10 (`run`, `resources.accelerators`, `num_nodes`), Azure ML's command job
+(`command`, `distribution`).
 """
 
 from __future__ import annotations
@@ -59,7 +60,7 @@ def of_file(source: Source, kind: str) -> list[Command]:
 
 
 def commands(document: Document) -> Iterator[Command]:
-    """The commands of a YAML document: manifests, a workflow, a compose file, a SkyPilot or Azure ML job."""
+    """The commands of a YAML document: manifests, a workflow or pipeline, a compose file, a SkyPilot or Azure ML job."""
     left = MOST
     for mapping in document.mappings():
         for command in _of_mapping(mapping):
@@ -74,6 +75,8 @@ def _of_mapping(mapping: Mapping) -> Iterator[Command]:
         yield from _manifest(mapping)
     elif isinstance(mapping.get("jobs"), Mapping):
         yield from _workflow(mapping)
+    elif "gitlab-ci" in mapping.span.source.path:
+        yield from _pipeline(mapping)
     elif isinstance(mapping.get("services"), Mapping):
         yield from _compose(mapping)
     elif "run" in mapping and ("resources" in mapping or "setup" in mapping or "num_nodes" in mapping):
@@ -153,9 +156,22 @@ def of_text(
     scalar: Scalar, label: str, environment: Mapping | None = None, directives: Mapping | None = None
 ) -> list[Command]:
     """The commands of a shell text in a value."""
+    return of_texts([scalar], label, environment, directives)
+
+
+def of_texts(
+    scalars: list[Scalar], label: str, environment: Mapping | None = None, directives: Mapping | None = None
+) -> list[Command]:
+    """The commands of shell texts that run one after the other in one shell."""
     from epochlint.documents.shell import reading
 
-    found = reading.script(excerpt(scalar, label), environment).launches
+    parts = [excerpt(scalar, label) for scalar in scalars]
+    source = parts[0]
+    if len(parts) > 1:
+        text = "\n".join(part.text for part in parts)
+        offsets = [offset for part in parts for offset in part.offsets]  # the end of each stands for its line break
+        source = Excerpt(source.within, text, offsets, label)
+    found = reading.script(source, environment).launches
     for command in found:
         if directives is not None and not command.directives.entries:
             command.directives = directives
@@ -370,6 +386,43 @@ def _workflow(workflow: Mapping) -> Iterator[Command]:
                 if isinstance(folder, Scalar) and not command.folder:
                     command.folder = folder.raw
             yield from found
+
+
+_DEEPEST_EXTENSION = 10  # GitLab allows eleven levels
+
+
+def _pipeline(pipeline: Mapping) -> Iterator[Command]:
+    """GitLab CI: each job's `before_script` and `script` run in one shell."""
+    for entry in pipeline.entries:
+        job = entry.value
+        if not isinstance(job, Mapping) or entry.key.startswith(".") or entry.key in ("default", "variables"):
+            continue
+        levels = [job]
+        while len(levels) < _DEEPEST_EXTENSION:
+            above = pipeline.get(_raw(levels[-1].get("extends")))
+            if not isinstance(above, Mapping):
+                break
+            levels.append(above)
+        script = _first(levels, "script")
+        lines = _lines(script)
+        if not lines:
+            continue
+        before = _first([*levels, pipeline.mapping("default") or pipeline, pipeline], "before_script")
+        variables = [_plain(level.get("variables")) for level in (pipeline, *reversed(levels))]
+        together = Mapping(job.span, [variable for part in variables for variable in part])
+        yield from of_texts([*_lines(before), *lines], f"job {entry.key}", together)
+
+
+def _first(levels: list[Mapping], key: str) -> Node | None:
+    return next((level.get(key) for level in levels if key in level), None)
+
+
+def _lines(node: Node | None) -> list[Scalar]:
+    """The lines of a script: one text, or a list of texts (and of lists, by a YAML anchor)."""
+    items = [line for item in _items(node) for line in ([item] if isinstance(item, Scalar) else _items(item))]
+    if isinstance(node, Scalar):
+        items = [node]
+    return [line for line in items[:MOST] if isinstance(line, Scalar) and isinstance(line.value, str)]
 
 
 def _plain(node: Node | None) -> list[Entry]:

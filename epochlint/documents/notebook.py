@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from epochlint.documents.document import Document, Mapping
-    from epochlint.documents.python.interpreter import Find
+    from epochlint.documents.python.interpreter import Find, Interpreter
     from epochlint.documents.python.syntax import Locator
     from epochlint.source import Source
 
@@ -318,6 +318,59 @@ def _program(
                 value = Scalar(span, found[2], found[2])
                 interpreter.set_variables.put(found[1], Span(at.source, found.start(1), found.end(1)), value)
         run(interpreter, pieces, document)
+        _fill_in(document, interpreter, [tree for _, tree in pieces])
+
+
+# What IPython replaces in a `!` line by a value of the program: `{lr}`, `{config["lr"]}`, `$lr`.
+_VALUE = re.compile(
+    r"(?<![${\\])\{(?P<braced>[A-Za-z_][\w.]*(?:\[[^{}\n]*\]|\([^{}\n]*\)|:[^{}\s]*)*)\}(?!\})"
+    r"|(?<![$\\])\$(?P<named>[A-Za-z_]\w*)"
+)
+_UNKNOWN_VALUE = '"$(python)"'  # one word that no reader of a shell can know
+
+
+def _fill_in(document: PythonDocument, interpreter: Interpreter, trees: list[ast.Module]) -> None:
+    """Puts the values of Python variables into the shell lines that name them; what is set twice is not known."""
+    import ast
+
+    names = {
+        found["named"] or found["braced"] for command in document.commands for found in _VALUE.finditer(command.text)
+    }
+    if not names:
+        return
+    places: dict[str, int] = {}
+    for tree in trees:
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and node.id in names:
+                places[node.id] = places.get(node.id, 0) + 1
+    values = {}
+    for name in names & interpreter.module.names.keys():
+        value = interpreter.module.names[name]
+        known = isinstance(value, Scalar) and not getattr(value, "default", False) and places.get(name) == 1
+        values[name] = str(value.value) if known and isinstance(value, Scalar) else _UNKNOWN_VALUE
+    document.commands = [
+        _filled(command, values)
+        if document.source.text[command.offsets[0] - 1 : command.offsets[0]] == "!"
+        else command
+        for command in document.commands
+    ]
+
+
+def _filled(command: Excerpt, values: dict[str, str]) -> Excerpt:
+    text: list[str] = []
+    offsets: list[int] = []
+    at = 0
+    for found in _VALUE.finditer(command.text):
+        name = found["named"] or found["braced"]
+        if found["named"] and name not in values:
+            continue  # the shell's own
+        value = values.get(name, _UNKNOWN_VALUE)
+        text += [command.text[at : found.start()], value]
+        offsets += [*command.offsets[at : found.start()], *([command.offsets[found.start()]] * len(value))]
+        at = found.end()
+    text.append(command.text[at:])
+    offsets += command.offsets[at:]
+    return Excerpt(command.within, "".join(text), offsets, command.label)
 
 
 def _cell_tree(document: PythonDocument, cell: Cell) -> ast.Module | None:

@@ -23,7 +23,8 @@ def manifests(document: Document) -> Iterator[Command]:
     """The commands in a YAML document that starts containers or runs scripts; the same command once (a job's master
     and its workers start alike)."""
     text = document.source.text
-    if not (("kind:" in text and "apiVersion:" in text) or "runs-on:" in text or "services:" in text):
+    known = ("kind:" in text and "apiVersion:" in text) or "runs-on:" in text or "services:" in text
+    if not known and not ("script:" in text and "gitlab-ci" in document.source.path):
         return
     from epochlint.documents.commands import commands
 

@@ -13,6 +13,7 @@ from epochlint.documents.python.values import (
     Site,
     Table,
     elements,
+    same,
     text_of,
     truth,
 )
@@ -68,8 +69,16 @@ def _add_argument(it: Interpreter, parser: ParserValue, site: Site) -> Node:
     parser.types[dest] = kind_node
     if it.strength(parser.guard) != "strong":
         parser.conditional.add(dest)
-    parser.record.flags[plain_name(longest) if options else known[0]] = flag
+    name = plain_name(longest) if options else known[0]
+    other = parser.record.flags.get(name)
+    if other is not None and other.span.start != flag.span.start and not _alike(other.default, flag.default):
+        parser.conditional.add(dest)  # each subcommand has its own
+    parser.record.flags[name] = flag
     return Unknown(site.whole, "an option")
+
+
+def _alike(one: Node | None, other: Node | None) -> bool:
+    return one is other or (one is not None and other is not None and same(one, other))
 
 
 def _group(it: Interpreter, parser: ParserValue, site: Site) -> Node:

@@ -450,6 +450,16 @@ def merged(it: Interpreter) -> list[Call]:
         for other in group[1:]:
             _merge(first, other)
         calls.append(first)
+    replaced = {id(survivor[key]) for key in it.replaced if key in survivor}
+    if replaced:  # the copy is what counts, unless a trainer is given the original as well
+        replaced -= {
+            id(entry.value.call)
+            for made in calls
+            if made.name.endswith("Trainer")
+            for entry in made.arguments.entries
+            if isinstance(entry.value, Reference)
+        }
+    calls = [made for made in calls if id(made) not in replaced]
     calls.sort(key=lambda made: made.span.in_file().start)
     return calls
 

@@ -20,6 +20,7 @@ from epochlint.documents.python.values import (
     text_of,
 )
 from epochlint.documents.scalars import OMEGACONF, PYYAML, YAML12
+from epochlint.source import Excerpt
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
 
 # A config file that a script reads has some hundred values; more is data.
 MOST_VALUES = 20_000
+# Characters of a config that stands in the script itself.
+LARGEST_TEXT = 100_000
 
 
 def _open(it: Interpreter, site: Site, origin: str) -> Node | None:
@@ -156,11 +159,31 @@ def _loader(
         path = _path_of(given)
         if path is None and by_path and given is not None:
             path = given
+        if path is None and isinstance(given, Scalar) and isinstance(given.value, str):
+            written = _written(it, given, origin.partition(".")[0], typing, form)
+            if written is not None:
+                return written
         if path is None:
             return Unknown(site.whole, f"what {site.callee}() reads is not visible")
         return loaded(it, path, _shown(origin), site.whole, typing, form)
 
     return load
+
+
+def _written(it: Interpreter, given: Scalar, loader: str, typing: Typing, form: str) -> Node | None:
+    """What a loader makes of a text that the script holds itself: `yaml.safe_load(\"\"\"lr: 2e-4\"\"\")`."""
+    text = given.value
+    if not isinstance(text, str) or len(text) > LARGEST_TEXT:
+        return None
+    from epochlint.documents.read import read
+
+    span = given.span
+    at = span.text.find(text)
+    offsets = range(span.start + at, span.start + at + len(text) + 1) if at >= 0 else [span.start] * (len(text) + 1)
+    inside = Excerpt(span.source, text, offsets, span.source.label or "the text")
+    syntax = "yaml" if loader == "yaml" else "toml" if loader.startswith("toml") else "json"
+    document = read(inside, syntax)
+    return contents(it, document, typing, form) if document is not None else None
 
 
 def loaded(it: Interpreter, path: Node, via: str, span: Span, typing: Typing, form: str) -> Node:

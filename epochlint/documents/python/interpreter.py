@@ -100,6 +100,7 @@ class Interpreter:
         # id of a call -> the guard under which it was made.
         self.guard_of: dict[int, Guard | None] = {}
         self.references: list[Reference] = []
+        self.replaced: set[int] = set()  # ids of calls of whose results a changed copy was made
         self.parsers: list[Parser] = []
         self.loads: list[Load] = []
         self.loaded: dict[str, Document | None] = {}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import math
+import textwrap
 
 from epochlint.documents.document import Entry, Mapping, Node, Scalar, Sequence, Unresolved
 from epochlint.documents.python.methods import FORMS, merge_into, nested
@@ -484,8 +485,17 @@ def _replace(it: Interpreter, site: Site, origin: str) -> Node | None:
             site.node, made.name, made.callee, site.span, site.whole, [], [*entries, *site.keywords],
             site.open_ended or made.arguments.open_ended,
         )  # fmt: skip
+        it.replaced.add(id(made))
         return it.record(fresh, made.name, made.origin)
     return None
+
+
+def _dedent(it: Interpreter, site: Site, origin: str) -> Node | None:
+    """textwrap.dedent, inspect.cleandoc and io.StringIO: a text is the same text, as far as it is a config."""
+    value = site.positional[0] if site.positional else None
+    if not isinstance(value, Scalar) or not isinstance(value.value, str):
+        return None
+    return derived(value.span, textwrap.dedent(value.value), value) if origin != "io.StringIO" else value
 
 
 def _gpus(it: Interpreter, site: Site, origin: str) -> Node | None:
@@ -528,6 +538,7 @@ HANDLERS: dict[str, Callable[[Interpreter, Site, str], Node | None]] = {
     **{f"numpy.{name}": _numeric for name in ("sqrt", "log", "log2", "log10", "exp")},
     "os.environ.get": _environ_get,
     "os.getenv": _environ_get,
+    **dict.fromkeys(("textwrap.dedent", "inspect.cleandoc", "io.StringIO"), _dedent),
     "os.environ.setdefault": _environ_setdefault,
     "os.environ.update": _environ_update,
     "builtins.len": _length,

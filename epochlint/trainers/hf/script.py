@@ -17,6 +17,7 @@ from epochlint.documents.python.model import (
 )
 from epochlint.run.known import COUNTED, WRITTEN, Known, unknown
 from epochlint.run.run import DataSource
+from epochlint.trainers.hf import common
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -432,3 +433,27 @@ def take_resume(run: Run, around: Surroundings) -> None:
             continue
         if isinstance(node, Scalar) and isinstance(node.value, str):
             run.settings["resume"] = Known(node.value, WRITTEN, key_span=entry.key_span, span=node.span)
+
+
+# What is tried where `hyperparameter_search` is given no space of its own (transformers 4.57.6 and 5.15.0,
+# `trainer_utils.default_hp_space_optuna`).
+_USUAL_SPACE = ("learning_rate", "num_train_epochs", "per_device_train_batch_size")
+
+
+def take_search(run: Run, around: Surroundings) -> None:
+    """`trainer.hyperparameter_search(...)`: what is searched for takes many values, whatever the arguments say.
+
+    A space that is a function of the program names its settings in quotes; one that cannot be seen may hold any.
+    """
+    for call in around.calls("hyperparameter_search"):
+        if around.trainer is None or call.receiver is not around.trainer:
+            continue
+        space = call.argument("hp_space", 0)
+        own = isinstance(space, Symbol) and "." not in space.origin
+        for setting, names in common.KEYS.items():
+            if space is None:
+                searched = any(name in _USUAL_SPACE for name in names)
+            else:
+                searched = not own or around.mentions(*(quote + name + quote for name in names for quote in "\"'"))
+            if searched:
+                run.settings[setting] = unknown(call.span)
