@@ -60,7 +60,7 @@ def of_file(source: Source, kind: str) -> list[Command]:
 
 
 def commands(document: Document) -> Iterator[Command]:
-    """The commands of a YAML document: manifests, a workflow or pipeline, a compose file, a SkyPilot or Azure ML job."""
+    """The commands of a YAML document: manifests, workflows, pipelines, compose files, SkyPilot and Azure ML jobs."""
     left = MOST
     for mapping in document.mappings():
         for command in _of_mapping(mapping):

@@ -11,7 +11,6 @@ import os
 
 from epochlint.documents.document import Document, Mapping, Scalar, mappings_in
 from epochlint.project.companions import Companions, find
-from epochlint.project.delegates import delegates
 from epochlint.project.inline import Said
 from epochlint.project.kubernetes import embedded, manifests, processes
 from epochlint.project.lookup import Lookup
@@ -195,7 +194,7 @@ class Joiner:
         start = launch.start
         configs = self._configs_of(launch)
         script = self._script_of(launch)
-        if script is not None and (self._scripted(script, launch, configs) or self._delegated(script, launch, configs)):
+        if script is not None and self._scripted(script, launch, configs):
             self._use(script)
         else:
             self._direct(launch, configs, script)
@@ -362,16 +361,6 @@ class Joiner:
             self._called.extend((run, home is not python) for run in self.joined.runs[before:])
         return found
 
-    def _delegated(self, script: str, launch: Launch, configs: list[tuple[str, Document]]) -> bool:
-        """The runs of a module that a script without any hands over to."""
-        document = self.lookup.read(script)
-        if document is None:
-            return False
-        for path in delegates(document.source.text, os.path.dirname(script), self.lookup):
-            if self._scripted(path, launch, configs):
-                self._use(path)
-                return True
-        return False
     def _home_of(self, call: Call, python: PythonDocument) -> Document:
         """The document in which a call stands: the script's, or that of a module that it imports."""
         path = call.span.source.path

@@ -1,4 +1,4 @@
-# ruff: noqa: E501, N802, N803
+# ruff: noqa: E501
 """Scripts, launches and notebooks as people write them: for each, what must be known and what must stay unknown.
 
 A value that is wrong is worse than one that is unknown: `U` says that nothing may be claimed.

@@ -138,6 +138,8 @@ def test_one_number_written_twice_in_two_ways_is_one_value(second: str, level: s
     text = f"output_dir: out\nper_device_train_batch_size: 4\nlearning_rate: 2.0e-5\nlearning_rate: {second}\n"
     found = lint_project({"args.yaml": text})
     assert [finding.level for finding in found if finding.code == "CFG002"] == [level]
+
+
 @pytest.mark.parametrize("folder", ["", "scripts/", "jobs/slurm/"])
 def test_a_launch_that_only_names_a_config(folder: str) -> None:
     files = {
