@@ -343,9 +343,11 @@ class Joiner:
             entry = registry.of_call(call.origin) if call.origin else None
             if entry is None:
                 continue
-            found = True
             before = len(self.joined.runs)
             home = self._home_of(call, python)
+            if home is not python and not _handed_over(call, python):
+                continue  # what a module keeps for itself, or for another program, says nothing about this one
+            found = True
             self._read(
                 entry,
                 home,
@@ -410,7 +412,7 @@ class Joiner:
             named = _raw(feed.path)
             resolved = self.lookup.resolve(named, folder) if named else None
             document = self.lookup.read(resolved) if resolved is not None else None
-            if resolved is None and len(configs) == 1:  # parse_json_file(sys.argv[1])
+            if resolved is None and len(configs) == 1 and _means(feed, launch):  # parse_json_file(sys.argv[1])
                 resolved, document = configs[0]
             mapping = next(document.mappings(), None) if document is not None else None
             if document is not None and mapping is not None and resolved is not None:
@@ -669,6 +671,25 @@ def _run_span(document: Document, layers: list[Layer], launch: Launch | None) ->
             if entry.key_span.source.path == document.source.path:
                 return entry.key_span
     return None
+
+
+def _handed_over(call: Call, python: PythonDocument) -> bool:
+    """Whether a trainer of the program is given a call's result."""
+    return any(
+        getattr(entry.value, "call", None) is call
+        for other in python.calls
+        if other.name.endswith("Trainer")
+        for entry in other.arguments.entries
+    )
+
+
+def _means(feed: Feed, launch: Launch | None) -> bool:
+    """Whether a parser's file, whose path is not known, can be the config that a launch names: by that flag."""
+    names: frozenset[str] = getattr(feed.path, "names", frozenset())
+    if launch is None or not names:
+        return True
+    flags = {entry.key.replace("-", "_") for entry in launch.start.arguments.entries}
+    return bool(names & flags) or any(flag.isdigit() for flag in flags)
 
 
 def _reads(python: PythonDocument, name: str) -> bool:

@@ -143,3 +143,49 @@ def test_nothing_is_executed() -> None:
     report = check_project(files)
     assert len(report.runs) == 1
     assert not report.skipped
+
+
+def test_arguments_that_no_trainer_of_the_program_is_given_say_nothing_about_it() -> None:
+    files = {
+        "train.py": (
+            "import lightning\nfrom settings import args\nlightning.Trainer(max_epochs=args.num_train_epochs).fit()\n"
+        ),
+        "settings.py": (
+            "from transformers import TrainingArguments\nargs = TrainingArguments('out', num_train_epochs=2)\n"
+        ),
+        "run.sh": "torchrun --nproc_per_node 8 train.py --deepspeed ds.json --learning_rate 1e-4\n",
+    }
+    for run in check_project(files).runs:
+        assert (run.run.path, run.run.has("gpus")) == ("settings.py", False)
+
+
+def test_a_trainer_of_ones_own_evaluates_as_it_likes() -> None:
+    files = {
+        "train.py": (
+            "from transformers import TrainingArguments\nfrom loop import PPOTrainer\n"
+            "PPOTrainer(args=TrainingArguments('out', learning_rate=1e-4), eval_dataset=[1, 2]).train()\n"
+        ),
+        "loop.py": "class PPOTrainer:\n    def __init__(self, args, eval_dataset):\n        self.learning_rate = 1\n",
+    }
+    (run,) = check_project(files).runs
+    assert not run.run.setting("validation").exact
+
+
+def test_a_file_that_another_flag_names_is_not_the_parsers() -> None:
+    script = """\
+import argparse
+from transformers import HfArgumentParser, Trainer, TrainingArguments
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--config_file")
+parser.add_argument("--training_args")
+ns = parser.parse_args()
+(args,) = HfArgumentParser(TrainingArguments).parse_yaml_file(yaml_file=ns.training_args)
+Trainer(args=args).train()
+"""
+    config = "output_dir: out\nlearning_rate: 1.0e-4\nnum_train_epochs: 3\nper_device_train_batch_size: 2\n"
+    files = {"train.py": script, "run.sh": "python train.py --config_file conf.yaml", "conf.yaml": config}
+    assert all(run.run.command[:1] != ("call",) for run in check_project(files).runs)
+    files["run.sh"] = "python train.py --training_args conf.yaml"
+    (run,) = check_project(files).runs
+    assert run.run.setting("learning_rate").value == 1e-4

@@ -175,6 +175,9 @@ def _held_out(run: Run, data: DatasetNode) -> DatasetNode:
 def _take_validation(run: Run, around: Surroundings, entry: Entry | None, base: str) -> None:
     trainer = around.trainer
     assert trainer is not None
+    if trainer.local and not trainer.origin:  # a loop of its own evaluates as it likes
+        run.settings["validation"] = unknown(entry.key_span if entry is not None else trainer.span)
+        return
     if entry is None:
         run.settings["validation"] = Known(False) if around.whole and not _sets(around, "eval_dataset") else unknown()
         return
