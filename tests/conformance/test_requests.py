@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -169,3 +170,66 @@ def test_no_reason_is_out_of_date(known: tuple[tuple[str, str], ...]) -> None:
         if accepted == (known is CAUGHT) and bool(judged(service)[name]) == (known is CAUGHT)
     ]
     assert [pattern for pattern, _ in known if not any(re.match(pattern, name) for name in different)] == []
+
+
+# The page ---------------------------------------------------------------------------------------------------------
+
+PAGE = Path(__file__).parent.parent.parent / "docs" / "requests.md"
+
+
+def _reasons(known: tuple[tuple[str, str], ...], caught: bool) -> Iterator[str]:
+    """A row for each reason: the services that it concerns, how many requests, and the reason."""
+    different = [
+        name
+        for service in SERVICES
+        for name, _, accepted in happened(service)
+        if accepted == caught and bool(judged(service)[name]) == caught
+    ]
+    for pattern, told in known:
+        names = [name for name in different if reason(name, known) == told and re.match(pattern, name)]
+        services = ", ".join(sorted({name.partition("/")[0] for name in names}))
+        yield f"| {services} | {len(names)} | {told} |"
+
+
+def page() -> str:
+    """docs/requests.md."""
+    rows = []
+    for service in SERVICES:
+        cases = list(happened(service))
+        refused = [name for name, _, accepted in cases if not accepted]
+        said = sum(bool(judged(service)[name]) for name in refused)
+        more = sum(accepted and bool(judged(service)[name]) for name, _, accepted in cases)
+        rows.append(f"| {service} | {len(cases)} | {len(refused)} | {said} | {more} |")
+    return "\n".join(
+        [
+            "# Requests of hosted services, and what their SDKs say",
+            "",
+            "Requests, valid and with one change each, were given to the services' own SDKs (`tests/conformance`): how",
+            "often epochlint says the same without them. `python -m tests.conformance.test_requests` writes this page.",
+            "",
+            "| service | requests | the SDK refuses | said beforehand | said, though the SDK sends it |",
+            "|---|---|---|---|---|",
+            *rows,
+            "",
+            "## What is said though the SDK sends it",
+            "",
+            "| services | requests | where the service says so |",
+            "|---|---|---|",
+            *_reasons(CAUGHT, True),
+            "",
+            "## What the SDK refuses and nothing is said about",
+            "",
+            "| services | requests | why |",
+            "|---|---|---|",
+            *_reasons(SILENT, False),
+            "",
+        ]
+    )
+
+
+def test_the_page_is_up_to_date() -> None:
+    assert PAGE.read_text(encoding="utf-8") == page()
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), encoding="utf-8")

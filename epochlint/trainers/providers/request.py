@@ -232,7 +232,7 @@ def opened(mapping: Mapping, depth: int = 8) -> Mapping:
 
     def inside(node: Node) -> Node:
         call = getattr(node, "call", None)
-        if call is not None and not getattr(node, "attribute", "") and call.name[:1].isupper() and depth:
+        if call is not None and depth and _is_block(call) and not getattr(node, "attribute", ""):
             return opened(call.arguments, depth - 1)
         if isinstance(node, Mapping) and depth:
             return opened(node, depth - 1)
@@ -240,6 +240,12 @@ def opened(mapping: Mapping, depth: int = 8) -> Mapping:
 
     entries = [Entry(entry.key, entry.key_span, inside(entry.value)) for entry in mapping.entries]
     return Mapping(mapping.span, entries, mapping.open_ended)
+
+
+def _is_block(call: Any) -> bool:
+    """Whether a call makes an object of a class from keywords alone."""
+    given: Mapping = call.arguments
+    return call.name[:1].isupper() and bool(given.entries) and not any(entry.key.isdigit() for entry in given.entries)
 
 
 def respelt(mapping: Mapping, spelling: Callable[[str], str]) -> Mapping:

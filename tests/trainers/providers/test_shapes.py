@@ -52,3 +52,14 @@ def test_every_service_is_here() -> None:
         "vertex",
     }  # fmt: skip
     assert services <= {trainer for trainer, *_ in [*FILES, *CALLS]}
+
+
+def test_an_object_that_is_no_block_is_not_judged() -> None:
+    call = "OpenAI().fine_tuning.jobs.create(model=Model('m'), training_file=Path('a.jsonl'), seed=Seed(3))"
+    text = f"from pathlib import Path\n\nfrom openai import OpenAI\n\n{call}  # fine-tuning\n"
+    assert [finding.code for finding in check_project({"tune.py": text}).findings if finding.level != "note"] == []
+
+
+def test_another_service_behind_openais_client_is_left_alone() -> None:
+    call = 'OpenAI(base_url="https://example.com/v1").fine_tuning.jobs.create(model="m", training_file="f", n_epoch=3)'
+    assert check_project({"tune.py": f"from openai import OpenAI\n\n{call}\n"}).runs == []
