@@ -111,7 +111,16 @@ def argument_mappings(document: Document) -> Iterator[Mapping]:
         if holds_arguments(root):
             yield root
             continue
-        yield from _sections(root)
+        found = list(_sections(root))
+        yield from (mapping for mapping in found if not any(_is_merged(mapping, other) for other in found))
+
+
+def _is_merged(mapping: Mapping, other: Mapping) -> bool:
+    """Whether a section is only there to be merged into another one (`<<: *common`)."""
+    own = mapping.span
+    return other is not mapping and any(
+        own.start <= entry.key_span.start < own.end and other.span.start != own.start for entry in other.entries
+    )
 
 
 def _sections(root: Mapping) -> Iterator[Mapping]:

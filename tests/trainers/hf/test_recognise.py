@@ -96,3 +96,12 @@ def test_a_large_file_is_not_searched_forever() -> None:
     assert hf_args.recognise(yaml(deep)) == []
     wide = "".join(f"k{index}:\n  a: 1\n" for index in range(3000))
     assert hf_args.recognise(yaml(wide)) == []
+
+
+def test_a_block_that_others_merge_is_no_run_of_its_own() -> None:
+    from tests.helpers import check_project
+
+    common = "common: &common\n  output_dir: out\n  per_device_train_batch_size: 4\n  num_train_epochs: 2\n"
+    merged = "small:\n  <<: *common\n  learning_rate: 2.0e-5\nlarge:\n  <<: *common\n  learning_rate: 1.0e-5\n"
+    report = check_project({"c.yaml": common + "  weight_decay: 0.1\n" + merged}, {"gpus": 1, "records": 8000})
+    assert sorted(run.scenarios.fact("learning_rate").value for run in report.runs) == [1e-5, 2e-5]
