@@ -14,7 +14,7 @@ from epochlint.project.companions import Companions, find
 from epochlint.project.inline import Said
 from epochlint.project.kubernetes import embedded, manifests, processes
 from epochlint.project.lookup import Lookup
-from epochlint.project.requirements import required
+from epochlint.project.requirements import of_script, required
 from epochlint.project.sweeps import combined, started
 from epochlint.run.known import COMPANION, LAUNCH, WRITTEN, Known
 from epochlint.run.observation import Observation
@@ -577,6 +577,10 @@ class Joiner:
     def _versions_for(self, folder: str, document: Document) -> Versions:
         """`versions`, and for packages that nothing says anything about, what the file or the settings assume."""
         found = self.versions(folder)
+        if document.syntax == "python":
+            for package, versions in of_script(document.source.text):
+                if package not in self.assumed:
+                    found.add(package, versions)
         said, problems = self.said.of(document)
         self.joined.observations.extend(problems)
         for package, versions in said.versions().items():

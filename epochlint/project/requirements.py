@@ -32,6 +32,7 @@ _NAMES = re.compile(
     r"^(?:requirements[\w.-]*\.(?:txt|in|lock)|[\w.-]*requirements\.txt|constraints[\w.-]*\.txt|pyproject\.toml|setup\.(?:py|cfg)"
     r"|uv\.lock|poetry\.lock|pdm\.lock|Pipfile(?:\.lock)?|environment[\w.-]*\.ya?ml|conda[\w.-]*\.ya?ml)$"
 )
+_IN_SCRIPT = re.compile(r"(?m)^# /// script$\n((?:^#(?: .*)?$\n)+?)^# ///$")
 _SIZE = 4 * 1024 * 1024
 
 
@@ -47,6 +48,14 @@ def required(lookup: Lookup, folder: str) -> Versions:
             for package, versions in _read(path, lookup.start_of(path, _SIZE)):
                 found.add(package, versions)
     return found
+
+
+def of_script(text: str) -> Iterator[tuple[str, VersionRange]]:
+    """What a script asks for in its own head (PEP 723: a TOML block in comments after `# /// script`)."""
+    block = _IN_SCRIPT.search(text)
+    if block is not None:
+        plain = "\n".join(line.removeprefix("#").removeprefix(" ") for line in block[1].splitlines())
+        yield from _read("pyproject.toml", plain.encode())
 
 
 def _read(path: str, data: bytes) -> Iterator[tuple[str, VersionRange]]:

@@ -466,7 +466,7 @@ class Trl:
     def _take_processes(self) -> None:
         """`num_processes` and `accelerate_config` in a config of the `trl` command."""
         reading = self.hf.reading
-        if reading.via == "call" or (reading.command and reading.command[0] != "trl"):
+        if reading.via == "call" or (reading.command and "trl" not in reading.command[:2]):  # ("cli", "trl", "sft")
             return
         entry = self.hf.entry("num_processes")
         if entry is not None:

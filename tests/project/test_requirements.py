@@ -9,6 +9,7 @@ import pytest
 
 from epochlint.project.lookup import Lookup
 from epochlint.project.requirements import required
+from tests.helpers import lint_project
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -73,3 +74,13 @@ def test_files(tmp_path: Path, name: str, text: str, expected: tuple[str | None,
 def test_two_files_narrow_each_other(tmp_path: Path) -> None:
     (tmp_path / "setup.py").write_text('setup(install_requires=["transformers>=4.46"])\n')
     assert versions(tmp_path, "requirements.txt", "transformers<5\n") == ("4.46", None, "5")
+
+
+def test_a_script_that_asks_for_its_own() -> None:
+    asked = ['requires-python = ">=3.10"', "dependencies = [", '    "trl==0.24.0",', '    "peft",', "]"]
+    head = "".join(f"# {line}\n" for line in ("/// script", *asked, "///"))
+    call = 'from trl import SFTConfig\nSFTConfig("out", max_seq_length=512)\n'
+    levels = {}
+    for name, text in (("with", head + call), ("without", call)):
+        levels[name] = [one.level for one in lint_project({"train.py": text}) if one.code == "VER001"]
+    assert levels == {"with": ["error"], "without": ["note"]}

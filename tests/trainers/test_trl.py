@@ -301,7 +301,7 @@ class TestTuning:
 
 class TestProcesses:
     def test_in_the_config_of_the_command(self) -> None:
-        assert read("num_processes: 4\n", command=("trl", "sft")).setting("gpus").number == 4
+        assert read("num_processes: 4\n", command=("cli", "trl", "sft")).setting("gpus").number == 4
 
     @pytest.mark.parametrize(("name", "count"), [("zero2", 8), ("single_gpu", 1)])
     def test_a_predefined_file(self, name: str, count: int) -> None:
