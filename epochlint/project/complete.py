@@ -7,6 +7,7 @@ import re
 from epochlint.project.companions import Companions, disagreements, place
 from epochlint.project.counted import count_into
 from epochlint.project.data import observe
+from epochlint.project.recorded import take_outputs
 from epochlint.project.resume import take_checkpoint
 from epochlint.project.stated import stated
 from epochlint.project.survey import LENGTHS
@@ -44,6 +45,7 @@ def complete(
     take_checkpoint(run, lookup)
     survey = surveys.of(run, asked, lookup)
     count_into(run, survey)
+    take_outputs(run, lookup)
     if said is not None:
         for name, setting in _ASSUMED:
             known = said.known(name)
