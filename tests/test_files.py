@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from epochlint import files
-from epochlint.files import Refusal
+from epochlint.files import Refusal, real_path
 from epochlint.source import Source
 
 
@@ -419,3 +419,14 @@ def test_a_file_that_is_not_there_cannot_be_replaced(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
         files.replace(str(tmp_path / "x.yaml"), b"")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_real_paths_are_those_of_the_system(tmp_path: Path) -> None:
+    (tmp_path / "a" / "b").mkdir(parents=True)
+    (tmp_path / "a" / "b" / "one.yaml").write_text("a: 1\n")
+    (tmp_path / "link").symlink_to(tmp_path / "a", target_is_directory=True)
+    (tmp_path / "a" / "two.yaml").symlink_to(tmp_path / "a" / "b" / "one.yaml")
+    folders: dict[str, str] = {}
+    for name in ("a/b/one.yaml", "link/b/one.yaml", "a/two.yaml", "link/two.yaml", "link/../a/none.yaml", "link", "."):
+        path = str(tmp_path / name)
+        assert real_path(path, folders) == os.path.realpath(os.path.abspath(path)), name

@@ -267,6 +267,7 @@ class Table:
             answers.add(base.exists(name, *asked))
         return answers.pop() if len(answers) == 1 else None
 
+    @_remembered
     def first(self, name: str) -> str:
         """First version read (of `home(name)`'s package) that has the key. KeyError: not known."""
         home = self.home(name)
@@ -279,6 +280,7 @@ class Table:
     def _last(self, name: str) -> str:
         return self._data["fields"][name][-1][1]  # type: ignore[no-any-return]
 
+    @_remembered
     def gone_in(self, name: str) -> str | None:
         """First version read (of `home(name)`'s package) after the last one that has the key; None = still there."""
         home = self.home(name)

@@ -293,3 +293,21 @@ def test_a_plain_count(text: str) -> None:
 @pytest.mark.parametrize("text", ["", "-1", "8.0", "\u00b2", "\u0663", "9" * 5000])
 def test_what_int_refuses_or_nobody_counts_is_no_plain_count(text: str) -> None:
     assert not scalars.plain_count(text)
+
+
+WRITTEN = st.from_regex(r"[-+]?[0-9_]{1,8}([.:][0-9]{1,4})?(e[-+]?[0-9]{1,2})?", fullmatch=True)
+
+
+@given(st.one_of(st.integers().map(str), st.floats().map(str), WRITTEN))
+def test_a_plain_number_is_its_value_and_misread_by_nobody(text: str) -> None:
+    node = scalar(text)
+    if scalars.plain_number(node):
+        assert scalars.number(node) == node.value
+        assert scalars.misread(node) is None
+
+
+def test_usual_numbers_are_plain() -> None:
+    for text in ("8", "0", "500", "2.0e-4", "0.05", "-0.1"):
+        assert scalars.plain_number(scalar(text)), text
+    for text in ("010", "1:30", "2e-4", "true", ".nan", ".inf", "1_000"):
+        assert not scalars.plain_number(scalar(text)), text

@@ -472,3 +472,13 @@ def test_the_import_stays_light() -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     heavy = {"typing", "dataclasses", "pathlib", "logging", "inspect", "difflib", "yaml", "importlib.metadata"}
     assert not heavy & set(done.stdout.split())
+
+
+@pytest.mark.parametrize("owner", ["TrainingArguments", "Seq2SeqTrainingArguments"])
+def test_lasting_keys_are_those_of_every_version(owner: str) -> None:
+    table = load("transformers", owner)
+    lasting = table.lasting({"learning_rate", "warmup_ratio", "eval_strategy", "no_key_at_all"})
+    assert lasting == {"learning_rate"}
+    for name in table.names():
+        in_all = table.home(name).exists(name, None, None) is True
+        assert (name in table.lasting({name})) == (not table.comes_or_goes(name)) == in_all, name

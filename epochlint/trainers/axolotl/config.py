@@ -104,7 +104,7 @@ def read(reading: Reading) -> Run:
 def _newest_key(reading: Reading) -> str | None:
     """The first version that has all of the config's known keys."""
     table = tables.load("axolotl", "config")
-    firsts = [table.first(entry.key) for entry, _ in reading.entries() if table.known(entry.key)]
+    firsts = {table.first(entry.key) for entry, _ in reading.entries() if table.known(entry.key)}
     return max(firsts, key=version_key, default=None)
 
 

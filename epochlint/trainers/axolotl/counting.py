@@ -7,6 +7,7 @@ fact, and recorded in tests/conformance.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from math import ceil
 
 from epochlint.run.counting import Batch, Counting, Steps, Warmup, after, by_loader, fixed, happenings, times
@@ -74,23 +75,26 @@ def possible_versions(versions: Versions, newest_key: str | None = None) -> Vers
 def eras(versions: Versions, method: Known, range_: VersionRange) -> list[Era]:
     """The possible eras for a range of Axolotl versions, oldest first."""
     possible = [segment for segment in SEGMENTS if range_.meets(segment.low, segment.below)] or [SEGMENTS[0]]
+    preference = method.exact and str(method.value) in PREFERENCE
     found = []
     for segment in possible:
         own = range_.narrowed(VersionRange(segment.low, None, segment.below))
-        own_transformers = versions.of("transformers").narrowed(_pinned(own))
+        own_transformers = versions.of("transformers").narrowed(_pinned(own.low, own.high, own.below))
         label = segment.label if len(possible) > 1 else (range_.low if range_.pinned and range_.low else "")
         found.append(
             Era(
                 label,
-                _counting(segment.low, method, own_transformers),
+                _counting(segment.low, preference, own_transformers.at_least("4.52") is not False),
                 {"axolotl": own, "transformers": own_transformers},
             )
         )
     return found
 
 
-def _pinned(own: VersionRange) -> VersionRange:
+@lru_cache(maxsize=1000)
+def _pinned(low: str | None, high: str | None, below: str | None) -> VersionRange:
     """The transformers versions that a range of Axolotl versions pins."""
+    own = VersionRange(low, high, below)
     pins = [
         pin
         for index, (first, pin) in enumerate(_PINS)
@@ -99,10 +103,11 @@ def _pinned(own: VersionRange) -> VersionRange:
     return VersionRange(pins[0], pins[-1]) if pins else VersionRange()
 
 
-def _counting(low: str, method: Known, transformers: VersionRange) -> Counting:
-    preference = method.exact and str(method.value) in PREFERENCE
+@lru_cache(maxsize=100)
+def _counting(low: str, preference: bool, ceils: bool) -> Counting:
+    """`ceils`: transformers rounds the last accumulation up (>= 4.52), or may."""
     return Counting(
-        _steps(low, preference, transformers),
+        _steps(low, preference, ceils),
         _warmup(zero_is_unset=low == "0.10", preference=preference),
         _batch,
         _split,
@@ -137,12 +142,11 @@ def _split(rows: Known, get: Get) -> Known:
     return after(rows, lambda n: n - ceil(size * n), f"{{0}} - ceil({size:g} x {{0}})")
 
 
-def _steps(low: str, preference: bool, transformers: VersionRange) -> Callable[[Shape], Steps]:
+def _steps(low: str, preference: bool, ceils: bool) -> Callable[[Shape], Steps]:
     """Since 0.10 one ceil over the whole run, passed on as `max_steps`; before, SFT left the count to the Trainer.
 
     `batch_size` beside `micro_batch_size` enters the count, though nothing trains with it.
     """
-    ceils = transformers.at_least("4.52") is not False
     trainer_counts = by_loader(ceils, zero_limits=False)
     by_trainer = low in ("0.4", "0.9") and not preference
 
