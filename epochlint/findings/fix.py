@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from epochlint.findings.finding import Finding
-    from epochlint.run.observation import Edit
+    from epochlint.run.observation import Edit, Fix
 
 
 _PLAIN = re.compile(r"[\w.+-]*")
@@ -41,10 +41,8 @@ def fixed(findings: Iterable[Finding], unsafe: bool = False) -> list[Fixed]:
     sources: dict[str, Source] = {}
     seen: set[tuple[str, int, int, str]] = set()
     for finding in findings:
-        fix = finding.fix
-        if fix is None or not fix.edits or not (fix.safe or unsafe):
-            continue
-        if not all(map(_fits, fix.edits)):
+        fix = usable(finding)
+        if fix is None or not (fix.safe or unsafe):
             continue
         wanted = [_placed(edit) for edit in fix.edits]
         if all((source.path, start, end, text) in seen for source, start, end, text in wanted):
@@ -63,6 +61,12 @@ def fixed(findings: Iterable[Finding], unsafe: bool = False) -> list[Fixed]:
             text = text[:start] + new + text[end:]
         found.append(Fixed(path, sources[path].text, text, counts.get(path, 0)))
     return found
+
+
+def usable(finding: Finding) -> Fix | None:
+    """The fix that can be written as it stands, by us or by who reads our reports."""
+    fix = finding.fix
+    return fix if fix is not None and fix.edits and all(map(_fits, fix.edits)) else None
 
 
 def _fits(edit: Edit) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from epochlint.findings.fix import usable
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from epochlint.findings.finding import Finding
@@ -39,7 +41,7 @@ def printable(text: str) -> str:
 
 def as_dict(finding: Finding) -> dict[str, object]:
     """A finding in the form of the JSON output."""
-    fix = finding.fix
+    fix = usable(finding)
     return {
         "code": finding.code,
         "name": finding.name,

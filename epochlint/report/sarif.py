@@ -10,6 +10,7 @@ import json
 
 from epochlint import __version__
 from epochlint.findings.fingerprint import fingerprints
+from epochlint.findings.fix import usable
 from epochlint.report.places import URL, labelled, region
 from epochlint.report.rule_page import markdown
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from epochlint.findings.finding import Finding
     from epochlint.lint import Report
     from epochlint.rules.rule import Rule
+    from epochlint.run.observation import Fix
     from epochlint.source import Span
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
@@ -89,8 +91,9 @@ def _result(finding: Finding, index: dict[str, int], marks: dict[int, str]) -> d
             {"id": place, "message": {"text": word}, **_location(span)}
             for place, (word, span) in enumerate(finding.related, 1)
         ]
-    if finding.fix is not None and finding.fix.edits:
-        result["fixes"] = [_fix(finding)]
+    fix = usable(finding)
+    if fix is not None:
+        result["fixes"] = [_fix(fix)]
     if finding.suppressed is not None:
         kind = "inSource" if finding.in_source else "external"
         result["suppressions"] = [{"kind": kind, "justification": finding.suppressed or "no reason given"}]
@@ -116,15 +119,14 @@ def _region(place: dict[str, object]) -> dict[str, object]:
     }
 
 
-def _fix(finding: Finding) -> dict[str, Any]:
-    assert finding.fix is not None
+def _fix(fix: Fix) -> dict[str, Any]:
     changes: dict[str, list[dict[str, Any]]] = {}
-    for edit in finding.fix.edits:
+    for edit in fix.edits:
         place = region(edit.span)
         replacement = {"deletedRegion": _region(place), "insertedContent": {"text": edit.text}}
         changes.setdefault(str(place["path"]), []).append(replacement)
     return {
-        "description": {"text": finding.fix.title},
+        "description": {"text": fix.title},
         "artifactChanges": [
             {"artifactLocation": {"uri": _uri(path), "uriBaseId": "%SRCROOT%"}, "replacements": replacements}
             for path, replacements in changes.items()

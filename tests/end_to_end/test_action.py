@@ -141,7 +141,8 @@ def test_none(runner: _Runner) -> None:
 def test_the_inputs(runner: _Runner) -> None:
     _commit(runner.workspace, {"deep/configs/a.yaml": BAD, "deep/more/b c.yaml": BAD, "other/c.yaml": BAD})
     said, outputs = runner.check(
-        paths="configs more\n", working_directory="deep", args="--select WRM005 --notes", assume="gpus=8 records=52002",
+        paths="configs 'more/b c.yaml'\n", working_directory="deep", args="--select WRM005 --notes",
+        assume="gpus=8 records=52002",
         fail_on="error", sarif_file="out.sarif",
     )  # fmt: skip
     assert set(re.findall("file=([^,]+)", said)) == {"deep/configs/a.yaml", "deep/more/b c.yaml"}
@@ -174,6 +175,30 @@ def _again(runner: _Runner, base: str, **inputs: str) -> str:
     return runner.summary
 
 
+def test_a_pull_request_is_compared_with_where_it_parted(runner: _Runner) -> None:
+    _commit(runner.workspace, {"a.yaml": GOOD, "b.yaml": GOOD})
+    _git(runner.workspace, "switch", "-qc", "work")
+    head = _commit(runner.workspace, {"a.yaml": GOOD.replace("size: 8", "size: 64")})
+    _git(runner.workspace, "switch", "-q", "-")
+    base = _commit(runner.workspace, {"b.yaml": GOOD.replace("size: 8", "size: 2")})
+    _git(runner.workspace, "switch", "-q", "--detach", head)
+    runner.check(base)
+    assert "### `a.yaml`" in runner.summary
+    assert "### `b.yaml`" not in runner.summary, "that is what others did"
+    _git(runner.workspace, "switch", "-q", "--detach", base)
+    _git(runner.workspace, "merge", "-q", "--no-ff", "--no-edit", head)  # as the runner checks it out
+    summary = _again(runner, base)
+    assert "### `a.yaml`" in summary
+    assert "### `b.yaml`" not in summary
+
+
+def test_quotes_that_never_end(runner: _Runner) -> None:
+    _commit(runner.workspace, {"a.yaml": GOOD})
+    said, outputs = runner.check(paths="'a.yaml")
+    assert "has no other end" in said
+    assert outputs["status"] == "2"
+
+
 def test_a_base_that_is_not_there(runner: _Runner) -> None:
     _commit(runner.workspace, {"a.yaml": GOOD})
     said, outputs = runner.check("0123456789012345678901234567890123456789")
@@ -190,7 +215,8 @@ def test_an_error(runner: _Runner) -> None:
 def test_hostile_inputs_start_nothing(runner: _Runner) -> None:
     _commit(runner.workspace, {"a.yaml": GOOD})
     for name in ("paths", "args", "assume", "since", "fail-on", "sarif-file", "working-directory"):
-        runner.check(**{name: "\"; touch hacked; $(touch hacked) `touch hacked` '&& touch hacked"})
+        for quote in ("", '"', "'", "\\"):
+            runner.check(**{name: f"{quote}; touch hacked; $(touch hacked) `touch hacked` && touch hacked"})
     assert not (runner.workspace / "hacked").exists()
 
 
