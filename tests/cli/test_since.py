@@ -83,9 +83,7 @@ def test_runs_of_one_script_are_told_apart_by_their_launch(tree: Path, run: Run)
         "from transformers import HfArgumentParser, Trainer, TrainingArguments\n"
         "(args,) = HfArgumentParser(TrainingArguments).parse_args_into_dataclasses()\nTrainer(args=args).train()\n"
     )
-    launch = (
-        "torchrun --nproc_per_node {gpus} train.py --output_dir o --per_device_train_batch_size 4 --max_steps 500\n"
-    )
+    launch = "torchrun --nproc_per_node {gpus} train.py --per_device_train_batch_size 4 --learning_rate 2e-5\n"
     (tree / "b.sh").write_text(launch.format(gpus=8))
     commit(tree)
     # A second launch, sorted before the first, is no change of the first.
@@ -469,7 +467,7 @@ def test_a_reference_run(project: Path, run: Run) -> None:
     assert _codes(run("check", *words)) == []
     done = run("check", "--baseline-run", "recipe.yaml", *words)
     assert _codes(done) == ["LRN001"]
-    assert "the effective batch went from 32 to 4" in done.out
+    assert "the effective batch is 4, that of recipe.yaml is 32" in done.out
     (project / "mine.yaml").write_text(config(4, "# epochlint: assume gpus=1 reference=recipe.yaml\n"))
     assert _codes(run("check", *words)) == ["LRN001"]
     (project / "mine.yaml").write_text(config(4))
