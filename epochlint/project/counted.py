@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 
-from epochlint.run.known import COUNTED, ESTIMATED, ON_ESTIMATE, Known
+from epochlint.run.known import COUNTED, ESTIMATED, ON_ESTIMATE, Known, between
 from epochlint.run.observation import Observation
 
 TYPE_CHECKING = False
@@ -19,12 +19,13 @@ PLACEHOLDER_ROWS = 50
 
 
 class Counted:
-    """What one source of data holds: rows given to the trainer, of which files."""
+    """What one source of data holds: rows given to the trainer (at least `rows`, at most `most`), of which files."""
 
-    __slots__ = ("assistant_turns", "basis", "chain", "files", "lines", "messages", "origin", "rows", "source")
+    __slots__ = ("assistant_turns", "basis", "chain", "files", "lines", "messages", "most", "origin", "rows", "source")
 
     def __init__(self) -> None:
         self.rows = 0
+        self.most = 0
         self.lines = 0  # of the files, before they become records
         self.messages: int | None = 0
         self.assistant_turns: int | None = 0
@@ -57,24 +58,26 @@ def count_into(run: Run, survey: Survey) -> None:
         return
     counts = _all(run.training, survey, max_bytes)
     if counts is not None:
-        rows = sum(count.rows for count in counts)
+        rows, most = sum(count.rows for count in counts), sum(count.most for count in counts)
         lines = sum(count.lines for count in counts)
         run.chain = [step for count in counts for step in count.chain]
         if len(counts) > 1:
-            run.chain.append((rows, "together"))
+            run.chain.append((most, "together"))
         if lines < rows and any(source.records_of is not None for source in run.training):
             values = {"rows": lines, "records": rows}
             run.observations.append(Observation("data_expanded", run.training[0].span, values))
         span = run.training[0].span
         origin, basis = _weakest(counts)
         sources = "; ".join(sorted({count.source for count in counts if count.source}))
-        run.settings["rows"] = Known(rows, origin, key_span=span, span=span, basis=basis, formula=sources or None)
+        run.settings["rows"] = between(
+            rows, most, origin, key_span=span, span=span, basis=basis, formula=sources or None
+        )
         for name in ("messages", "assistant_turns"):
             parts = [getattr(count, name) for count in counts]
             if all(part is not None for part in parts) and sum(parts):
                 run.settings[name] = Known(sum(parts), origin, key_span=span, span=span, basis=basis)
         run.placeholder = (
-            rows < PLACEHOLDER_ROWS
+            most < PLACEHOLDER_ROWS
             and not basis
             and all(
                 _PLACEHOLDER.intersection(re.split(r"[^a-z]+", os.path.basename(path).lower()))
@@ -90,7 +93,7 @@ def _compare(run: Run, assumed: int, survey: Survey, max_bytes: int) -> None:
     counts = _all(run.training, survey, max_bytes)
     if counts is None or any(count.messages is None for count in counts):
         return
-    rows, messages = sum(count.rows for count in counts), sum(count.messages or 0 for count in counts)
+    rows, messages = sum(count.most for count in counts), sum(count.messages or 0 for count in counts)
     if assumed == messages != rows:
         values = {"what": "the assumption", "declared": assumed, "records": rows}
         run.observations.append(Observation("data_messages_counted", run.training[0].span, values))
@@ -99,10 +102,10 @@ def _compare(run: Run, assumed: int, survey: Survey, max_bytes: int) -> None:
 def _count_validation(run: Run, survey: Survey, max_bytes: int) -> None:
     counts = _all(run.validation, survey, max_bytes)
     if counts is not None and "validation_rows" not in run.settings:
-        rows = sum(count.rows for count in counts)
+        rows, most = sum(count.rows for count in counts), sum(count.most for count in counts)
         origin, basis = _weakest(counts)
         span = run.validation[0].span
-        run.settings["validation_rows"] = Known(rows, origin, key_span=span, span=span, basis=basis)
+        run.settings["validation_rows"] = between(rows, most, origin, key_span=span, span=span, basis=basis)
 
 
 def _weakest(counts: list[Counted]) -> tuple[str, int]:
@@ -132,16 +135,17 @@ def _one(source: DataSource, survey: Survey, max_bytes: int) -> Counted | None:
         rows = _changed(source, int(source.rows.number))
         if rows is None:
             return None
-        result.rows = rows
+        result.rows = result.most = rows
         result.messages = result.assistant_turns = None
         return result
-    total = 0
+    least = most = 0
     if not source.paths or not all(survey.files_of(source, path) for path in source.paths):
         named = survey.named(source)
         rows = _changed(source, named.rows) if named is not None else None
-        if named is None or rows is None or source.keep is not None or source.records_of is not None:
+        if named is None or rows is None or source.records_of is not None:  # no row is seen: all may be kept
             return None
-        result.rows, result.origin, result.basis, result.source = rows, named.origin, named.basis, named.source
+        result.rows = result.most = rows
+        result.origin, result.basis, result.source = named.origin, named.basis, named.source
         result.chain.append((named.rows, f"rows by {named.source}"))
         if rows != named.rows:
             result.chain.append((rows, "left by the split, selection or repetition that is written"))
@@ -154,35 +158,41 @@ def _one(source: DataSource, survey: Survey, max_bytes: int) -> Counted | None:
             if count is None:
                 return None
             result.files.append(file)
-            rows, whole = count
-            total += rows
+            low, high, whole = count
+            least += low
+            most += high
             result.lines += whole.rows
             unit = "lines" if whole.format in ("jsonl", "text") else "rows"
             result.chain.append((whole.rows, f"{unit} of {survey.shown(file)}"))
-            if rows != whole.rows:
-                result.chain.append((rows, _made(source, rows, whole.rows)))
+            if high != whole.rows:
+                result.chain.append((high, _made(source, high, whole.rows)))
+            if low != high:
+                result.chain.append((low, "of them that the trainer certainly takes"))
             if whole.estimated:
                 result.estimate(ON_ESTIMATE)
             result.messages = _plus(result.messages, whole.messages)
             result.assistant_turns = _plus(result.assistant_turns, whole.assistant_turns)
-    rows_left = _changed(source, total)
-    if rows_left is None:
+    fewest, largest = _changed(source, least), _changed(source, most)
+    if fewest is None or largest is None:
         return None
-    if rows_left != total:
-        result.chain.append((rows_left, "left by the split, selection or repetition that is written"))
-    result.rows = rows_left
+    if largest != most:
+        result.chain.append((largest, "left by the split, selection or repetition that is written"))
+    result.rows, result.most = fewest, largest
     return result
 
 
-def _count_file(source: DataSource, path: str, survey: Survey, max_bytes: int) -> tuple[int, Count] | None:
+def _count_file(source: DataSource, path: str, survey: Survey, max_bytes: int) -> tuple[int, int, Count] | None:
+    """The fewest and the most records that the trainer can make of a file, and what stands in it."""
     most = max(1 << 20, max_bytes)
     whole = survey.count(source, path, most)
     if whole is None:
         return None
     if source.keep is None and source.records_of is None:
-        return whole.rows, whole
-    records = survey.records(source, path, most) if not whole.estimated else None
-    return (records, whole) if records is not None else None
+        return whole.rows, whole.rows, whole
+    if whole.estimated:
+        return (0, whole.rows, whole) if source.records_of is None else None
+    records = survey.records(source, path, most)
+    return (*records, whole) if records is not None else None
 
 
 def _made(source: DataSource, records: int, rows: int) -> str:

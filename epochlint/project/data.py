@@ -100,6 +100,8 @@ def _invalid(source: DataSource, file: str, lookup: Lookup, survey: Survey) -> l
     counted = survey.count(source, file, survey.max_bytes)
     problems = counted.problems if counted is not None and counted.format == "jsonl" else ()
     found = [(problem.line, "data_invalid", problem.reason) for problem in problems[:_MOST_INVALID]]
+    strict = survey.strict(source, file)
+    found += [(strict[0], "data_invalid", strict[1])] if strict is not None else []
     broken = {line for line, _, _ in found}
     judged = survey.judged(source, file) if len(found) < _MOST_INVALID else []
     found += [one for one in judged if one[0] not in broken]  # one word about a line is enough

@@ -161,9 +161,28 @@ def records_want(source: DataSource) -> Want | None:
     return Want(
         "records " + " ".join(name for name, _ in names),
         lambda: Records(source.keep, source.records_of),
-        lambda _, look: look.records,
+        lambda _, look: [look.least, look.most],
         all(lasting for _, lasting in names),
     )
+
+
+def strict_want(source: DataSource) -> Want | None:
+    """What stops a reader that takes less than the loaders of `datasets` do: line and reason, or nothing."""
+    strict = source.strict
+    if strict is None:
+        return None
+    from epochlint.records.strict import Strict
+
+    return Want(f"strict {strict}", lambda: Strict(document=strict == "document"), lambda path, look: look.told(path))
+
+
+def strict_problem(plain: Any) -> tuple[int, str] | None:
+    """Line and reason; None where nothing stops it, or nobody looked."""
+    try:
+        line, reason = plain
+        return int(line), str(reason)
+    except (TypeError, ValueError):
+        return None
 
 
 def judged_want(source: DataSource) -> Want | None:
@@ -304,13 +323,13 @@ def _is_sound(name: str, value: Any) -> bool:
     kind = name.partition(" ")[0]
     if kind == "count":
         return value is None or count("", value) is not None
+    if kind == "strict":
+        return value == [] or strict_problem(value) is not None
     if kind == "judged":
         return isinstance(value, list) and len(judged(value)) == len(value)
-    if kind == "records":
-        return type(value) is int
     if kind == "unread":
         return unread(value) is not None
-    parsed: Any = {"exact": span, "lengths": lengths, "repeats": repeats, "leaks": leaks}.get(kind)
+    parsed: Any = {"exact": span, "records": span, "lengths": lengths, "repeats": repeats, "leaks": leaks}.get(kind)
     return parsed is not None and parsed(value) is not None
 
 

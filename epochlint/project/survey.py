@@ -118,16 +118,25 @@ class Survey:
             return readings.unread(found.get("unread"))
         return ("it holds no record", _size(file) > 0) if not count.rows else None
 
-    def records(self, source: DataSource, file: str, most: int) -> int | None:
-        """The records that the trainer makes of the rows of a file; None where that cannot be told."""
+    def records(self, source: DataSource, file: str, most: int) -> tuple[int, int] | None:
+        """The fewest and the most records that the trainer can make of the rows of a file; None where that cannot be
+        told."""
         from epochlint.project import readings
 
         want = readings.records_want(source)
         if want is None:
             count = self.count(source, file, most)
-            return count.rows if count is not None else None
-        found = self._of(source, file, most).get(want.name)
-        return found if type(found) is int else None
+            return (count.rows, count.rows) if count is not None else None
+        return readings.span(self._of(source, file, most).get(want.name))
+
+    def strict(self, source: DataSource, file: str) -> tuple[int, str] | None:
+        """What stops the source's strict reader: line and reason."""
+        from epochlint.project import readings
+
+        want = readings.strict_want(source)
+        if want is None:
+            return None
+        return readings.strict_problem(self._of(source, file, self.max_bytes).get(want.name))
 
     def judged(self, source: DataSource, file: str) -> list[tuple[int, str, str]]:
         """The first records in which the trainer or provider finds fault: line, name of the observation, reason."""
@@ -215,6 +224,9 @@ class Survey:
         judged = readings.judged_want(source)
         if judged is not None and not asked.isdisjoint(("data_invalid", "data_without_target")):
             found.append(judged)
+        strict = readings.strict_want(source)
+        if strict is not None and "data_invalid" in asked:
+            found.append(strict)
         if not asked.isdisjoint(LENGTHS):
             found.append(readings.lengths_want())
         if "data_repeated" in asked and len(self.files(self._run.training)) == 1:

@@ -573,6 +573,9 @@ def _count_parts(path: str, file: DataFile, starts: list[int], looks: Sequence[L
     return _extrapolate(found, file.size / max(1, covered)) if sums.stopped else found
 
 
+_NO_OBJECT = "the record is no object"
+
+
 class _Sums:
     """What the items of a file add up to.
 
@@ -580,8 +583,8 @@ class _Sums:
     some value several lines. stopped: there are more rows than MOST_ROWS (with those `before`).
     """
 
-    __slots__ = ("_before", "_counted", "_messages", "_multi", "_shapes", "_turns", "document_lines", "problems",
-                 "rows", "shared_lines", "stopped")  # fmt: skip
+    __slots__ = ("_before", "_counted", "_lists", "_messages", "_multi", "_shapes", "_turns", "document_lines",
+                 "problems", "rows", "shared_lines", "stopped")  # fmt: skip
 
     def __init__(self, before: int = 0) -> None:
         self._before = before
@@ -591,6 +594,7 @@ class _Sums:
         self.document_lines = 0
         self.shared_lines = False
         self.stopped = False
+        self._lists: Problem | None = None  # the first record that is a list: nothing odd where all are
 
     def take(self, items: Iterable[Item], looks: Sequence[Look] = ()) -> None:
         """Adds items up, and shows them to the looks."""
@@ -598,7 +602,7 @@ class _Sums:
         most = MOST_ROWS - self._before
         shapes = self._shapes
         sees = [look.see for look in looks]
-        for line, _, value, _, problem in items:
+        for line, column, value, _, problem in items:
             if rows >= most:
                 self.stopped = True
                 break
@@ -617,6 +621,8 @@ class _Sums:
                     continue
             for see in sees:
                 see(line, value)
+            if type(value) is list and self._lists is None:
+                self._lists = Problem(line, column, _NO_OBJECT)
             shape, number, answers = tally(value)
             shapes[shape] = shapes.get(shape, 0) + 1
             if number is not None and answers is not None:
@@ -635,11 +641,15 @@ class _Sums:
         """The sums as plain values."""
         numbers = (self.rows, self._messages, self._turns, self._multi, self._counted, self.document_lines)
         problems = [(problem.line, problem.column, problem.reason) for problem in self.problems]
-        return numbers, self._shapes, problems, self.shared_lines, self.stopped
+        lists = self._lists
+        first = (lists.line, lists.column) if lists is not None else None
+        return numbers, self._shapes, problems, self.shared_lines, self.stopped, first
 
     def join(self, state: tuple[Any, ...]) -> None:
         """Adds those of another part of the file."""
-        numbers, shapes, problems, shared, stopped = state
+        numbers, shapes, problems, shared, stopped, first = state
+        if first is not None and (self._lists is None or first[0] < self._lists.line):
+            self._lists = Problem(first[0], first[1], _NO_OBJECT)
         self.rows += numbers[0]
         self._messages += numbers[1]
         self._turns += numbers[2]
@@ -656,6 +666,9 @@ class _Sums:
     def count(self, path: str, format: str) -> Count:  # noqa: A002
         """The count; without messages where most rows have none."""
         shape = max(self._shapes, key=lambda name: (self._shapes[name], name)) if self._shapes else "unknown"
+        alike = self._shapes.get("provider-databricks", 0) + self._shapes.get("unknown", 0)
+        if self._lists is not None and alike < self.rows:
+            self.problems.append(self._lists)
         known = self._counted * 2 > self.rows and not (shape == "alpaca" and not self._multi)
         return Count(
             path,

@@ -34,26 +34,35 @@ class Look:
 
 
 class Records(Look):
-    """How many records a trainer makes of the rows: of those that it keeps, one or several of each."""
+    """How many records a trainer makes of the rows: of those that it keeps, one or several of each.
 
-    __slots__ = ("_keep", "_records_of", "records")
+    least, most: without and with the rows of which only the trainer itself could tell whether it keeps them.
+    """
 
-    def __init__(self, keep: Callable[[object], bool] | None, records_of: Callable[[object], int] | None) -> None:
+    __slots__ = ("_keep", "_records_of", "least", "most")
+
+    def __init__(
+        self, keep: Callable[[object], bool | None] | None, records_of: Callable[[object], int] | None
+    ) -> None:
         self._keep = keep
         self._records_of = records_of
-        self.records = 0
+        self.least = self.most = 0
 
     def see(self, line: int, value: object) -> None:
-        if self._keep is None or self._keep(value):
-            self.records += 1 if self._records_of is None else self._records_of(value)
+        kept = True if self._keep is None else self._keep(value)
+        if kept is not False:
+            records = 1 if self._records_of is None else self._records_of(value)
+            self.most += records
+            self.least += records if kept else 0
 
     def state(self) -> object:
-        records, self.records = self.records, 0
-        return records
+        seen, self.least, self.most = (self.least, self.most), 0, 0
+        return seen
 
     def join(self, state: object) -> None:
-        assert isinstance(state, int)
-        self.records += state
+        assert isinstance(state, tuple)
+        self.least += state[0]
+        self.most += state[1]
 
 
 class Judged(Look):

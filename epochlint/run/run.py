@@ -88,14 +88,16 @@ class DataSource:
     `paths` are files, folders or globs as written, tried from `base`; `hub` is a data set's public name, `subset` its
     configuration ("" where none is written, None where the reader does not look for one). The steps
     from rows to what the trainer is given are `operations`, each a function from rows to rows (None = cannot be
-    known). `keep` says whether a row survives the trainer's own filter (None: all do); `records_of` how many records
-    one row becomes (None: one). `check` judges a row as the trainer or provider would: (observation, reason), or
-    None for a good one.
+    known). `keep` says whether a row survives the trainer's own filter: True, False, or None where only the trainer
+    itself could tell (no `keep`: all do); `records_of` how many records one row becomes (None: one). `check` judges
+    a row as the trainer or provider would: (observation, reason), or None for a good one. `strict` names a reader that
+    parses "lines" or one "document" with Python's own json. `rewritten`: the trainer is given something else than the
+    rows of the files.
     """
 
     __slots__ = (
-        "base", "check", "format", "hub", "keep", "operations", "paths", "records_of", "rows", "span", "split",
-        "subset",
+        "base", "check", "format", "hub", "keep", "operations", "paths", "records_of", "rewritten", "rows", "span",
+        "split", "strict", "subset",
     )  # fmt: skip
 
     def __init__(
@@ -110,9 +112,11 @@ class DataSource:
         operations: Sequence[Callable[[int], int | None]] = (),
         rows: Known = UNKNOWN,
         format: str | None = None,  # noqa: A002 # the field's own word for it
-        keep: Callable[[object], bool] | None = None,
+        keep: Callable[[object], bool | None] | None = None,
         records_of: Callable[[object], int] | None = None,
         check: Callable[[object], tuple[str, str] | None] | None = None,
+        strict: str | None = None,
+        rewritten: bool = False,
     ) -> None:
         self.span = span
         self.paths = tuple(paths)
@@ -126,6 +130,8 @@ class DataSource:
         self.keep = keep
         self.records_of = records_of
         self.check = check
+        self.strict = strict
+        self.rewritten = rewritten
 
 
 class Run:

@@ -14,6 +14,7 @@ from epochlint.run.counting import Batch, Counting, Steps, after, fixed
 from epochlint.run.known import DEFAULT, DERIVED, UNKNOWN, WRITTEN, Known, unknown
 from epochlint.run.run import DataSource, Era, Run
 from epochlint.trainers import tables
+from epochlint.trainers.row_checks import texts_missing
 from epochlint.trainers.settings import Loader, Taker, text_of
 from epochlint.trainers.slips import slips
 
@@ -21,6 +22,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from epochlint.documents.document import Document
     from epochlint.run.counting import Get, Shape, Warmup
+    from epochlint.source import Span
+    from epochlint.trainers.row_checks import Verdict
     from epochlint.trainers.trainer import Reading
 
 LABEL = "litgpt"
@@ -125,11 +128,11 @@ def _data(taker: Taker) -> None:
     if name.endswith((".json", ".jsonl")):
         if split.exact and split.value is None:
             taker.derive("validation_split", Known(_VALIDATION, DEFAULT))
-        run.training = [DataSource(span, paths=(name,), base=reading.base)]
+        run.training = [_source(span, name, reading)]
         return
     for suffix in (".json", ".jsonl"):  # a folder with train and val files
         if lookup.exists(f"{name.rstrip('/')}/train{suffix}", reading.base):
-            run.training = [DataSource(span, paths=(f"{name.rstrip('/')}/train{suffix}",), base=reading.base)]
+            run.training = [_source(span, f"{name.rstrip('/')}/train{suffix}", reading)]
             taker.derive("validation_split", Known(0.0, DERIVED))
             return
 
@@ -145,6 +148,16 @@ def _keys(taker: Taker) -> None:
                 taker.run.observations += slips(section, [tables.load("litgpt", block)], "LitGPT", rejected=True)
         if layer.origin == WRITTEN:
             taker.run.observations += slips(layer.mapping, scripts, "LitGPT", rejected=True)
+
+
+def _source(span: Span, path: str, reading: Reading) -> DataSource:
+    """A file that `json` itself reads (`data/json_data.py`, `load_split`); `SFTDataset` takes two texts of each row."""
+    strict = "lines" if path.endswith(".jsonl") else "document"
+    return DataSource(span, paths=(path,), base=reading.base, check=_texts_of, strict=strict)
+
+
+def _texts_of(row: object) -> Verdict | None:
+    return texts_missing(row, ("instruction", "output"), "LitGPT")
 
 
 def _check(taker: Taker) -> None:

@@ -6,16 +6,18 @@ counts sequences of `seq_len` tokens, so rows say nothing about passes.
 
 from __future__ import annotations
 
-from epochlint.documents.document import Mapping
+from epochlint.documents.document import Mapping, Scalar
 from epochlint.run.counting import Batch, Counting, Steps, Warmup
 from epochlint.run.known import DERIVED, UNKNOWN, Known
 from epochlint.run.run import DataSource, Era, Run
+from epochlint.trainers.row_checks import invalid, messages_missing, texts_missing
 from epochlint.trainers.settings import Loader, Taker, text_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from epochlint.documents.document import Document
     from epochlint.run.counting import Get, Shape
+    from epochlint.trainers.row_checks import Verdict
     from epochlint.trainers.trainer import Reading
 
 LABEL = "mistral-finetune"
@@ -56,27 +58,81 @@ def read(reading: Reading) -> Run:
 
 
 def _data(taker: Taker) -> None:
-    """`instruct_data`: a file or folder, or several with weights ("a.jsonl:3,b.jsonl:1")."""
+    """`instruct_data` and `data` (pretraining texts): a file or folder, or several with weights
+    ("a.jsonl:3,b.jsonl:1"). Long conversations with tools are cut into several unless `dynamic_chunk_fn_call` is off.
+    """
     run, reading = taker.run, taker.reading
-    for key, sources in (("instruct_data", run.training), ("eval_instruct_data", run.validation)):
+    chunks = reading.node("data", "instruct", "dynamic_chunk_fn_call")
+    whole = isinstance(chunks, Scalar) and chunks.value is False
+    for key, sources in (
+        ("instruct_data", run.training),
+        ("eval_instruct_data", run.validation),
+        ("data", run.training),
+    ):
         entry = reading.entry("data", key)
         text = text_of(entry[0].value) if entry is not None else None
         if entry is None or not text:
             continue
         paths = [part.partition(":")[0].strip() for part in text.split(",")]
-        source = DataSource(entry[0].value.span, paths=paths, base=reading.base, records_of=records_of)
-        sources.append(source)
+        instruct = key != "data"
+        several = records_of if instruct and not whole and sources is run.training else None
+        check = conversation_problem if instruct else text_problem
+        span = entry[0].value.span
+        sources.append(
+            DataSource(span, paths=paths, base=reading.base, records_of=several, check=check, strict="lines")
+        )
 
 
 def records_of(row: object) -> int:
-    """Records that one line becomes: with tools, one for each assistant message."""
-    if not isinstance(row, dict) or not row.get("tools"):
+    """Records that one line becomes: one for each assistant message, where only the last is trained on."""
+    if not isinstance(row, dict) or not (row.get("only_last") or row.get("tools") or "available_tools" in row):
         return 1
     messages = row.get("messages") or row.get("interactions")
     if not isinstance(messages, list):
         return 1
     answers = [message for message in messages if isinstance(message, dict) and message.get("role") == "assistant"]
     return max(1, len(answers))
+
+
+_ROLES = ("system", "user", "assistant", "tool")
+
+
+def conversation_problem(row: object) -> Verdict | None:
+    """What `build_instruct_sample` and mistral-common's validator refuse (`finetune/data/tokenize.py`)."""
+    key = "interactions" if isinstance(row, dict) and "interactions" in row else "messages"
+    found = messages_missing(row, key, LABEL)
+    if found is not None:
+        return found
+    assert isinstance(row, dict)
+    for at, message in enumerate(row[key], 1):
+        reason = _message_problem(message)
+        if reason is not None:
+            return invalid(f"message {at} {reason}: {LABEL} stops there")
+    roles = [message["role"] for message in row[key] if message["role"] != "system"]
+    if len(roles) < 2 or "user" not in roles:
+        return invalid(f"the conversation has no question and answer: {LABEL} stops there")
+    if roles[-1] != "assistant":
+        return invalid(f"the conversation does not end with the assistant: {LABEL} stops there")
+    return None
+
+
+def _message_problem(message: dict[object, object]) -> str | None:
+    role = message.get("role")
+    if role not in _ROLES:
+        return f"has the role {role!r}, not one of {', '.join(_ROLES)}"
+    content = message.get("content") if message.get("content") is not None else message.get("text")
+    if role == "assistant" and message.get("tool_calls"):
+        return None
+    if not isinstance(content, str):
+        return "has no text as its content"
+    if role == "assistant" and not content:
+        return "is an empty answer"
+    return "has no tool_call_id" if role == "tool" and "tool_call_id" not in message else None
+
+
+def text_problem(row: object) -> Verdict | None:
+    """What `get_pretrain_sample` refuses: one of `text` and `content`, and a text."""
+    return texts_missing(row, ("content" if isinstance(row, dict) and "content" in row else "text",), LABEL)
 
 
 def _batch(get: Get, workers: int | None) -> Batch:

@@ -14,13 +14,18 @@ from epochlint.run.known import DEFAULT, DERIVED, UNKNOWN, WRITTEN, Known, betwe
 from epochlint.run.observation import Observation
 from epochlint.run.run import DataSource, Era, Run
 from epochlint.trainers import tables
+from epochlint.trainers.row_checks import Form, messages_missing, texts_missing
 from epochlint.trainers.settings import Loader, Taker, text_of
 from epochlint.trainers.slips import slips
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from epochlint.documents.document import Document
     from epochlint.run.counting import Get, Shape, Warmup
+    from epochlint.source import Span
+    from epochlint.trainers.row_checks import Verdict
     from epochlint.trainers.trainer import Reading
 
 LABEL = "mlx-lm"
@@ -168,11 +173,33 @@ def _data(taker: Taker) -> None:
         return
     train = f"{name.rstrip('/')}/train.jsonl"
     if lookup.exists(train, reading.base):
-        run.training = [DataSource(node.span, paths=(train,), base=reading.base)]
+        run.training = [_source(node.span, train, reading)]
     valid = f"{name.rstrip('/')}/valid.jsonl"
     if lookup.exists(valid, reading.base):
-        run.validation = [DataSource(node.span, paths=(valid,), base=reading.base)]
+        run.validation = [_source(node.span, valid, reading)]
         taker.derive("validation", Known(True, DERIVED))
+
+
+def _source(span: Span, path: str, reading: Reading) -> DataSource:
+    """A file that `json` itself reads, line by line (`tuner/datasets.py`, `load_local_dataset`)."""
+    own = any(reading.entry(f"{name}_feature") is not None for name in ("prompt", "completion", "chat", "text"))
+    check = None if own else Form(_check_of)
+    return DataSource(span, paths=(path,), base=reading.base, check=check, strict="lines")
+
+
+def _check_of(first: dict[object, object]) -> Callable[[object], Verdict | None] | None:
+    """The first row decides how all are read (`create_dataset`)."""
+    if "prompt" in first and "completion" in first:
+        return _has_both
+    if "messages" in first:
+        return lambda row: messages_missing(row, "messages", "MLX-LM")
+    return (lambda row: texts_missing(row, ("text",), "MLX-LM")) if "text" in first else None
+
+
+def _has_both(row: object) -> Verdict | None:
+    if isinstance(row, dict) and "prompt" in row and "completion" in row:
+        return None
+    return texts_missing(row, ("prompt", "completion"), "MLX-LM")
 
 
 def _batch(get: Get, workers: int | None) -> Batch:

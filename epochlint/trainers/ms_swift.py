@@ -19,6 +19,7 @@ from epochlint.trainers import tables
 from epochlint.trainers.hf import keys, refusals
 from epochlint.trainers.hf.counting import STEPS_ONLY
 from epochlint.trainers.hf.reader import Hf
+from epochlint.trainers.ms_swift_rows import Keep
 from epochlint.trainers.on_hf import own_keys, require_transformers, told_by_keys
 from epochlint.trainers.settings import MISSING, Loader, text_of
 from epochlint.trainers.trainer import Layer
@@ -140,6 +141,7 @@ class _Reader:
         hf.take_common(defaults=usual)
         self._accumulation()
         self._cadence()
+        hf.taker.whole("sequence_length", "max_length", default=MISSING)
         self._data()
         self._rest()
         hf.check(metrics=None)
@@ -215,7 +217,6 @@ class _Reader:
         taker.number("stop_epochs", "max_epochs", default=MISSING)
         taker.whole("early_stopping_patience", "early_stop_interval", default=MISSING)
         taker.whole("lora_rank", "lora_rank", default=MISSING)
-        taker.whole("sequence_length", "max_length", default=MISSING)
         taker.word("model", "model", "model_id_or_path", default=MISSING)
         taker.number("beta", "beta", default=MISSING)
         taker.whole("num_generations", "num_generations", default=MISSING)
@@ -279,10 +280,20 @@ class _Reader:
             run.training.append(_source(text, span, hf.reading, share))
         for text, span in _names(hf, "val_dataset"):
             run.validation.append(_source(text, span, hf.reading, 0.0))
+        keep = self._keep()
+        for source in (*run.training, *run.validation):
+            source.keep = keep
         if hf.entry("cached_dataset") is not None or hf.entry("interleave_prob") is not None:
             run.training.clear()
             run.settings["batch_unknown"] = Known(True, WRITTEN)
         self._validation(share)
+
+    def _keep(self) -> Keep | None:
+        """Rows that cannot be encoded, over-long ones among them, are left out (or, in lazy loading, taken again)."""
+        known = self.hf.entry("custom_dataset_info") is None and self.hf.entry("columns") is None
+        strategy = text_of(self.hf.reading.node("truncation_strategy"))
+        limit = self.hf.run.settings.get("sequence_length", UNKNOWN).number if strategy in (None, "delete") else None
+        return Keep(limit, pairs=self.kind == "rlhf", texts=self.kind == "pt") if known else None
 
     def _split(self) -> float | None:
         """The share that each data set gives to validation; None where it cannot be known.

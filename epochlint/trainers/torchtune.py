@@ -10,10 +10,11 @@ from __future__ import annotations
 from epochlint.documents.document import Mapping, Scalar, Sequence
 from epochlint.documents.scalars import plain_count
 from epochlint.run.counting import Counting, Steps, fixed
-from epochlint.run.known import DEFAULT, DERIVED, UNKNOWN, WRITTEN, Known
+from epochlint.run.known import DEFAULT, DERIVED, UNKNOWN, WRITTEN, Known, between
 from epochlint.run.run import DataSource, Era, Run
 from epochlint.trainers.omegaconf import resolved
 from epochlint.trainers.settings import Loader, Taker, text_of
+from epochlint.trainers.torchtune_rows import check_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -142,6 +143,21 @@ def _schedule(reading: Reading) -> Known:
     return Known("linear", WRITTEN, key_span=entry[0].key_span) if "linear" in text else UNKNOWN
 
 
+# Builders whose packs hold whole records (`PackedDataset`, split_across_pack off); texts are cut anywhere.
+_JOINING = frozenset(
+    ("alpaca_dataset", "alpaca_cleaned_dataset", "chat_dataset", "grammar_dataset", "instruct_dataset",
+     "samsum_dataset", "slimorca_dataset")
+)  # fmt: skip
+
+
+def _packs(rows: Known, get: Get) -> Known:
+    """Packs of whole records are at most as many as these."""
+    if get("packing").value is not True:
+        return rows
+    most = rows.high if get("packing_joins").value is True else None
+    return between(1 if rows.low else 0, most, basis=rows.basis)
+
+
 def _method(taker: Taker, recipe: str) -> None:
     loss = text_of(taker.reading.node("loss", _COMPONENT)) or ""
     model = text_of(taker.reading.node("model", _COMPONENT)) or ""
@@ -162,6 +178,9 @@ def _data(taker: Taker) -> None:
     packed = reading.node("dataset", "packed")
     if packed is not None:
         taker.flag("packing", ("dataset", "packed"))
+        builder = text_of(reading.node("dataset", _COMPONENT)) or ""
+        if builder.removeprefix("torchtune.datasets.") in _JOINING:
+            taker.derive("packing_joins", Known(True, DERIVED))
     for key, sources in (("dataset", run.training), ("dataset_val", run.validation)):
         node = reading.node(key)
         items = node.items if isinstance(node, Sequence) else [node] if node is not None else []
@@ -182,7 +201,8 @@ def _source(item: Mapping, reading: Reading) -> DataSource:
         operations = _slice(split)
         if operations is None:
             return DataSource(span, split=split)
-        return DataSource(span, paths=files, base=reading.base, split=split, operations=operations)
+        check = check_of(item) if "filter_fn" not in item else None
+        return DataSource(span, paths=files, base=reading.base, split=split, operations=operations, check=check)
     return DataSource(span, hub=source, split=split)
 
 
@@ -249,5 +269,10 @@ def _evaluations(get: Get, total: int, per_epoch: int) -> int | None:
 
 
 _COUNTING = Counting(
-    _steps, _warmup, evaluations=_evaluations, checkpoints=_checkpoints, unwarmed=frozenset({"constant"})
+    _steps,
+    _warmup,
+    records=_packs,
+    evaluations=_evaluations,
+    checkpoints=_checkpoints,
+    unwarmed=frozenset({"constant"}),
 )

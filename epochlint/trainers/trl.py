@@ -15,7 +15,7 @@ from epochlint.run.counting import Counting, by_loader, share_down
 from epochlint.run.known import COMPANION, DEFAULT, UNKNOWN, WRITTEN, Known, between
 from epochlint.run.run import DataSource, Era
 from epochlint.run.versions import ANY, VersionRange, specified, version_key
-from epochlint.trainers import tables
+from epochlint.trainers import tables, trl_rows
 from epochlint.trainers.hf import common, generations
 from epochlint.trainers.hf.eras import eras
 from epochlint.trainers.hf.reader import Hf
@@ -506,6 +506,7 @@ class Trl:
         source.subset = reading.text("dataset_config") or ""
         if "[" not in split:
             self.run.training.append(source)
+            self._judge_rows()
         streaming = self.hf.entry("dataset_streaming")
         if streaming is not None and boolean(streaming.value):
             self.run.settings["streaming"] = Known(True, WRITTEN, key_span=streaming.key_span)
@@ -514,6 +515,28 @@ class Trl:
         """Rows that TRL's own trainers leave out or join are no rows of the loader any more."""
         if around.trainer is not None and self.patched and self.run.settings.get("packing") is None:
             self.run.settings["packing"] = Known(False)
+        if around.trainer is not None and around.whole and around.argument("formatting_func") is None:
+            self._judge_rows()
+
+    def _judge_rows(self) -> None:
+        """The rows of files that a trainer of TRL is given as they are."""
+        if self.patched or self.hf.entry("dataset_kwargs") is not None:
+            return
+        reading, settings = self.hf.reading, self.run.settings
+
+        def on(key: str) -> bool:
+            entry = self.hf.entry(key)
+            return entry is not None and boolean(entry.value) is True
+
+        answers_only = on("assistant_only_loss")
+        field = self.hf.entry("dataset_text_field")
+        text = reading.text("dataset_text_field") if field is not None else "text"
+        packs = settings.get("packing", UNKNOWN).value is True
+        limit = None if packs else settings.get("sequence_length", UNKNOWN).number
+        for source in (*self.run.training, *self.run.validation):
+            if not source.rewritten and text is not None:
+                source.check = trl_rows.check_of(self.owner, answers_only=answers_only, text=text)
+            source.keep = trl_rows.keep_of(self.owner, self.trl, limit, answers_only or on("completion_only_loss"))
 
     # Finishing --------------------------------------------------------------------------------------------------------
 
@@ -569,7 +592,9 @@ class Trl:
         return result
 
     def _adapt(self, group: Group) -> Callable[[Counting, Segment], Counting]:
-        owner, joins = self.owner, "packing_joins" in self.run.settings
+        owner = self.owner
+        joins = "packing_joins" in self.run.settings
+        packs = owner == "SFTConfig" and self.run.settings.get("packing", UNKNOWN).value is True
 
         def adapt(counting: Counting, segment: Segment) -> Counting:
             if owner in ("GRPOConfig", "RLOOConfig") and group.style:
@@ -578,6 +603,8 @@ class Trl:
                 counting.steps = None
             if joins:
                 counting.records = _packed
+            elif packs:  # cut and joined, so that rows tell nothing
+                counting.records = _cut
             return counting
 
         return adapt
@@ -692,6 +719,10 @@ def _packed(rows: Known, get: Get) -> Known:
     if get("packing").value is not True:
         return rows
     return between(1 if rows.low else 0, rows.high, basis=rows.basis)
+
+
+def _cut(rows: Known, get: Get) -> Known:
+    return between(1 if rows.low else 0, None, basis=rows.basis)
 
 
 def _word(entry: Entry | None) -> str | None:

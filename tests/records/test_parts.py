@@ -47,7 +47,8 @@ def everything(path: str) -> tuple[object, ...]:
     assert same is not None
     told = tuple(getattr(found, name) for name in found.__slots__)
     return (
-        told, repeats.rows, lengths.low, lengths.high, lengths.longest, sorted(lengths.lows.items()), records.records,
+        told, repeats.rows, lengths.low, lengths.high, lengths.longest, sorted(lengths.lows.items()),
+        (records.least, records.most),
         twice.later_copies, twice.groups, same.leaked, [repr(leak) for leak in same.first],
     )  # fmt: skip
 

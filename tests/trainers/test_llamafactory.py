@@ -118,8 +118,10 @@ def test_conversations_that_are_dropped(roles: tuple[str, ...], kept: bool) -> N
 
 def test_pairs_need_an_odd_number_of_messages() -> None:
     keep = Keep(attributes(formatting="sharegpt", ranking=True))
-    assert keep(talk("human"))
-    assert not keep(talk("human", "gpt"))
+    pair = {"chosen": {"from": "gpt", "value": "a"}, "rejected": {"from": "gpt", "value": "b"}}
+    assert keep({**talk("human"), **pair})
+    assert not keep({**talk("human", "gpt"), **pair})
+    assert not keep(talk("human"))  # without two answers it is no pair
 
 
 def test_odd_rows_are_never_a_fault_of_ours() -> None:

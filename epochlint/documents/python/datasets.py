@@ -52,6 +52,10 @@ _SAME_ROWS = frozenset(
         "strip", "apply", "replace",
     )
 )  # fmt: skip
+# Those of them that leave alone what the rows hold, too.
+_SAME_CONTENT = frozenset(
+    ("sort", "flatten_indices", "to_list", "copy", "reset_index", "sort_values", "add_faiss_index")
+)
 # Methods that change the object in place and return nothing.
 _IN_PLACE = frozenset(
     ("set_format", "set_transform", "reset_format", "save_to_disk", "push_to_hub", "cleanup_cache_files")
@@ -63,6 +67,11 @@ _FILTERS = frozenset(("filter", "dropna", "drop_duplicates", "query", "drop", "u
 def changed(dataset: DatasetNode, operation: Operation | None = None, **changes: object) -> DatasetNode:
     operations = (*dataset.operations, operation) if operation is not None else dataset.operations
     return with_operations(dataset, operations, **changes)
+
+
+def rewritten(dataset: DatasetNode) -> DatasetNode:
+    """The same rows with other content."""
+    return with_operations(dataset, dataset.operations, rewritten=True)
 
 
 def change(it: Interpreter, dataset: DatasetNode, kind: str, span: Span) -> None:
@@ -161,7 +170,8 @@ def take_split(it: Interpreter, node: DatasetNode, split: Node, span: Span) -> N
 def _member(node: DatasetNode, name: str, span: Span) -> DatasetNode:
     member = node.members.get(name) if node.members is not None else None
     if member is not None:
-        return with_operations(member, (*member.operations, *node.operations))
+        either = member.rewritten or node.rewritten
+        return with_operations(member, (*member.operations, *node.operations), rewritten=either)
     # Files given without split names are all "train"; a Hub name, or files that are not known, may hold anything.
     unseen = node.members is not None and node.hub is None
     files = None if node.members is not None else node.files
@@ -173,6 +183,7 @@ def _member(node: DatasetNode, name: str, span: Span) -> DatasetNode:
         split=name,
         streaming=node.streaming,
         operations=node.operations,
+        rewritten=node.rewritten,
     )
 
 
@@ -324,7 +335,7 @@ def _subset(it: Interpreter, site: Site, origin: str) -> Node | None:
 
 def _same_rows(it: Interpreter, site: Site, origin: str) -> Node | None:
     value = site.positional[0] if site.positional else None
-    return value if isinstance(value, DatasetNode) else None
+    return rewritten(value) if isinstance(value, DatasetNode) else None
 
 
 # --- Methods ----------------------------------------------------------------------------------------------------------
@@ -342,8 +353,10 @@ def method(it: Interpreter, dataset: DatasetNode, name: str, site: Site) -> Node
     if name in _SAME_ROWS:
         if name == "to_iterable_dataset":
             return changed(dataset, None, streaming=True)
-        return dataset
+        return dataset if name in _SAME_CONTENT else rewritten(dataset)
     if name in _IN_PLACE:
+        if name == "set_transform":
+            dataset.rewritten = True
         return Unknown(site.whole, f"{name}() returns nothing")
     handler = _METHODS.get(name)
     if handler is not None:
@@ -360,12 +373,12 @@ def method(it: Interpreter, dataset: DatasetNode, name: str, site: Site) -> Node
 def _map(it: Interpreter, dataset: DatasetNode, site: Site) -> Node:
     batched = site.get("batched")
     if batched is None or truth(batched) is False:
-        return changed(dataset, Operation("unknown", None, site.span)) if site.open_ended else dataset
+        return changed(dataset, Operation("unknown", None, site.span)) if site.open_ended else rewritten(dataset)
     function = site.get("function", 0)
     while isinstance(function, Partial):
         function = function.callee
     if isinstance(function, Function) and keeps_rows(function.node):
-        return dataset
+        return rewritten(dataset)
     return changed(dataset, Operation("map", None, site.span))
 
 
@@ -490,7 +503,8 @@ def indexed(it: Interpreter, dataset: DatasetNode, key: Node, span: Span) -> Nod
             member = dataset.members.get(text) if dataset.members is not None else None
             if member is None:
                 return Unknown(span, f"there is no {text!r} in a split")
-            return with_operations(member, (*member.operations, *dataset.operations))
+            either = member.rewritten or dataset.rewritten
+            return with_operations(member, (*member.operations, *dataset.operations), rewritten=either)
         return take_split(it, dataset, key, span)
     if dataset.form == "frame":
         # A column, a list of columns, or a condition on the rows.

@@ -218,6 +218,7 @@ class DatasetNode(Node):
     `subset` and `split`; `rows`: the number of rows where the program writes them itself; `parts`: the datasets that
     it is the concatenation of. All None or empty: the source is not known.
     `split` is None where no single split has been taken (a DatasetDict; `members` then holds what is known of it).
+    `rewritten`: the rows stay as many, and hold something else than the files (a plain map, a renamed column).
     """
 
     __slots__ = (
@@ -228,6 +229,7 @@ class DatasetNode(Node):
         "operations",
         "parts",
         "replaced",
+        "rewritten",
         "rows",
         "split",
         "streaming",
@@ -248,8 +250,10 @@ class DatasetNode(Node):
         parts: tuple[DatasetNode, ...] = (),
         form: str = "dataset",
         members: dict[str, DatasetNode] | None = None,
+        rewritten: bool = False,
     ) -> None:
         super().__init__(span)
+        self.rewritten = rewritten
         self.files = files
         self.hub = hub
         self.subset = subset

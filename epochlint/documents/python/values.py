@@ -463,7 +463,7 @@ def join(one: Node, other: Node, reason: str = "it depends on a condition") -> N
     if same(one, other):
         if isinstance(one, Scalar) and rests_on_default(other) and not rests_on_default(one):
             return other
-        return one
+        return other if isinstance(other, DatasetNode) and other.rewritten else one
     if isinstance(one, DatasetNode) and isinstance(other, DatasetNode) and same_source(one, other):
         return _join_datasets(one, other)
     options: list[Node] = []
@@ -490,7 +490,9 @@ def _join_datasets(one: DatasetNode, other: DatasetNode) -> DatasetNode:
         shared += 1
     longer = one if len(one.operations) >= len(other.operations) else other
     return with_operations(
-        longer, (*one.operations[:shared], Operation("unknown", None, longer.operations[shared].span))
+        longer,
+        (*one.operations[:shared], Operation("unknown", None, longer.operations[shared].span)),
+        rewritten=one.rewritten or other.rewritten,
     )
 
 
@@ -498,7 +500,7 @@ def with_operations(dataset: DatasetNode, operations: tuple[Operation, ...], **c
     """A copy of a dataset with other operations."""
     fields: dict[str, object] = {
         name: getattr(dataset, name)
-        for name in ("files", "hub", "subset", "split", "streaming", "rows", "parts", "form", "members")
+        for name in ("files", "hub", "subset", "split", "streaming", "rows", "parts", "form", "members", "rewritten")
     }
     fields.update(changes)
     made = DatasetNode(dataset.span, operations=operations, **fields)  # type: ignore[arg-type]

@@ -11,11 +11,15 @@ from epochlint.run.versions import version_key
 from epochlint.trainers import tables
 from epochlint.trainers.axolotl.counting import eras, possible_versions
 from epochlint.trainers.axolotl.refusals import refusals
+from epochlint.trainers.axolotl.rows import PREAMBLE, Rows
+from epochlint.trainers.row_checks import Fits
 from epochlint.trainers.settings import Loader, Taker, text_of
 from epochlint.trainers.trainer import is_null
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from epochlint.documents.document import Document, Node
     from epochlint.run.versions import VersionRange
     from epochlint.trainers.trainer import Reading
@@ -86,7 +90,6 @@ def read(reading: Reading) -> Run:
     taker.number("warmup_ratio", "warmup_ratio")
     _data(taker)
     _cadence(taker, possible)
-    taker.whole("sequence_length", "sequence_len", default=512)
     taker.whole("lora_rank", "lora_r")
     taker.word("model", "base_model")
     taker.number("beta", "rl_beta", "dpo_beta", ("trl", "beta"))
@@ -175,12 +178,14 @@ def _data(taker: Taker) -> None:
     """Training and validation rows: local files of `datasets` and `test_datasets`, `val_set_size`."""
     run, reading = taker.run, taker.reading
     split = taker.number("validation_split", "val_set_size", default=0.0)
-    run.training = _sources(reading.node("datasets"), reading)
     excess = text_of(reading.node("excess_length_strategy"))
     run.overlong = "cut" if excess == "truncate" else "dropped"
+    limit = taker.whole("sequence_length", "sequence_len", default=512).number
+    judge = _judge(run, None if run.overlong == "cut" and run.setting("packing").value is not True else limit)
+    run.training = _sources(reading.node("datasets"), reading, judge)
     tests = reading.node("test_datasets")
     if isinstance(tests, Sequence) and tests.items:
-        run.validation = _sources(tests, reading)
+        run.validation = _sources(tests, reading, judge)
         entry = reading.entry("test_datasets")
         assert entry is not None
         run.writes["validation"] = entry[0].key_span
@@ -195,7 +200,22 @@ def _data(taker: Taker) -> None:
         taker.derive("validation", Known(False, DERIVED))
 
 
-def _sources(node: Node | None, reading: Reading) -> list[DataSource]:
+def _judge(run: Run, limit: float | None) -> Callable[[Mapping, str], Rows | Fits | None]:
+    """What becomes of the rows of a data set, by its item and type."""
+    method = run.setting("method").value
+    drops = run.overlong == "dropped"
+
+    def judge(item: Mapping, kind: str) -> Rows | Fits | None:
+        if method in ("sft", None):
+            return Rows(item, kind, limit, drops=drops)
+        return Fits(limit, extra=PREAMBLE) if limit is not None else None
+
+    return judge
+
+
+def _sources(
+    node: Node | None, reading: Reading, judge: Callable[[Mapping, str], Rows | Fits | None]
+) -> list[DataSource]:
     """One source a data set; a data set that cannot be counted from its file stands there without a path."""
     if not isinstance(node, Sequence):
         return []
@@ -203,11 +223,11 @@ def _sources(node: Node | None, reading: Reading) -> list[DataSource]:
     for item in node.items:
         if not isinstance(item, Mapping):
             return [DataSource(node.span)]
-        found.append(_source(item, reading))
+        found.append(_source(item, reading, judge))
     return found
 
 
-def _source(item: Mapping, reading: Reading) -> DataSource:
+def _source(item: Mapping, reading: Reading, judge: Callable[[Mapping, str], Rows | Fits | None]) -> DataSource:
     path_entry = item.entry("path")
     span = path_entry.value.span if path_entry is not None else item.span
     path = text_of(item.get("path"))
@@ -221,9 +241,11 @@ def _source(item: Mapping, reading: Reading) -> DataSource:
         return DataSource(span)
     files = _files(item, path, reading)
     hub, split = None if files else path, text_of(item.get("split"))
-    return DataSource(
-        span, paths=files, base=reading.base, hub=hub, split=split, subset=text_of(item.get("name")) or ""
-    )
+    found = judge(item, kind) if files else None
+    check = found.check if isinstance(found, Rows) else None
+    keep = found.keep if isinstance(found, Rows) else found
+    subset = text_of(item.get("name")) or ""
+    return DataSource(span, paths=files, base=reading.base, hub=hub, split=split, subset=subset, check=check, keep=keep)
 
 
 def _changes_rows(item: Mapping) -> bool:

@@ -169,6 +169,7 @@ def _held_out(run: Run, data: DatasetNode) -> DatasetNode:
         streaming=data.streaming,
         rows=data.rows,
         parts=data.parts,
+        rewritten=data.rewritten,
     )
 
 
@@ -229,6 +230,7 @@ def sources(data: DatasetNode, entry: Entry, base: str, run: Run) -> Iterator[Da
         subset=data.subset or "",
         operations=[rows_after(one) for one in data.operations],
         rows=rows,
+        rewritten=data.rewritten or any(one.kind in ("map", "pack", "unknown") for one in data.operations),
     )
 
 

@@ -76,7 +76,8 @@ class Keep:
     """Whether LLaMA-Factory trains on a row, or drops it with a warning.
 
     `data/converter.py` empties conversations whose roles do not alternate or whose messages do not pair up, and
-    `data/processor/` drops what is empty then (0.9.5).
+    `data/processor/` drops what is empty then (0.9.5). Messages that are no list, and texts that are none, stop it.
+    A row that is null has nothing but nulls in its columns.
     """
 
     __slots__ = ("attributes",)
@@ -92,11 +93,11 @@ class Keep:
         return repr(parts)
 
     def __call__(self, row: object) -> bool:
-        return self.reason(row) is None
+        return self.reason({} if row is None else row) is None
 
     def judge(self, row: object) -> tuple[str, str] | None:
         """What is wrong with a row, in the words of an observation."""
-        reason = self.reason(row)
+        reason = self.reason({} if row is None else row)
         return ("data_invalid", reason) if reason is not None else None
 
     def reason(self, row: object) -> str | None:
@@ -115,20 +116,24 @@ class Keep:
                     return f"the {name} answer is no text: LLaMA-Factory drops the record"
             return None
         response = columns.get("response")
-        if response is not None and "kto_tag" not in columns and not isinstance(row.get(response), str):
+        tag = columns.get("kto_tag")
+        if tag is not None and not isinstance(row.get(tag), bool):
+            return f"{tag} is no true or false: LLaMA-Factory drops the record"
+        if response is not None and tag is None and not isinstance(row.get(response), str):
             return f"{response} is no text: LLaMA-Factory drops the record"
         return None
 
     def _conversation(self, row: dict[object, object]) -> str | None:
         attributes, tags = self.attributes, self.attributes.tags
-        messages = row.get(attributes.columns.get("messages", ""))
+        key = attributes.columns.get("messages", "")
+        messages = row.get(key)
         if not isinstance(messages, list):
-            return None
+            return f"{key} is no list: LLaMA-Factory stops there" if key else None
         role_tag = tags.get("role_tag", "")
         roles: list[object] = []
         for message in messages:
             if not isinstance(message, dict):
-                return None
+                return f"a message in {key} is no object: LLaMA-Factory stops there"
             role = message.get(role_tag)
             if attributes.formatting == "openai":
                 role = self._openai_role(message, role)
@@ -149,7 +154,30 @@ class Keep:
         if len(roles) % 2 != (1 if attributes.ranking else 0):
             number = "even" if attributes.ranking else "odd"
             return f"an {number} number of messages: LLaMA-Factory drops the conversation"
-        return None if roles else "no messages: LLaMA-Factory drops the conversation"
+        if not roles:
+            return "no messages: LLaMA-Factory drops the conversation"
+        return self._answers(row) or self._texts(messages)
+
+    def _answers(self, row: dict[object, object]) -> str | None:
+        """Pairs have two messages as their answers (`SharegptDatasetConverter`: else the conversation is emptied)."""
+        if not self.attributes.ranking:
+            return None
+        for name in ("chosen", "rejected"):
+            answer = row.get(self.attributes.columns.get(name, name))
+            if not isinstance(answer, dict):
+                return f"the {name} answer is no message: LLaMA-Factory drops the record"
+            problem = self._texts([answer])
+            if problem is not None:
+                return problem
+        return None
+
+    def _texts(self, messages: list[object]) -> str | None:
+        tag = self.attributes.tags.get("content_tag", "")
+        for at, message in enumerate(messages, 1):
+            assert isinstance(message, dict)
+            if not isinstance(message.get(tag), str) and not message.get("tool_calls"):
+                return f"message {at} has no text in {tag}: LLaMA-Factory stops there"
+        return None
 
     def _openai_role(self, message: dict[object, object], role: object) -> object:
         tags = self.attributes.tags

@@ -27,7 +27,10 @@ def error(exception: BaseException) -> dict[str, str]:
     if callable(errors):
         text = "; ".join(f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in errors())
     else:
-        text = (str(exception).strip().splitlines() or [""])[0]
+        try:
+            text = (str(exception).strip().splitlines() or [""])[0]
+        except Exception:  # an exception that cannot even tell what it is
+            text = ""
     text = re.sub(r"(?<![:/\w])(?:/[\w.+-]+)+/", "", text)  # of a path only the file name: folders differ by machine
     return {"error": type(exception).__name__, "text": " ".join(text.split())[:TEXT_LIMIT]}
 
@@ -143,6 +146,32 @@ def _entries(mapping: dict[str, Any]) -> Iterable[str]:
 
 def _version_key(version: str) -> list[int]:
     return [int(part) if part.isdigit() else 0 for part in version.replace("-", ".").split(".")]
+
+
+def all_cases(
+    options: argparse.Namespace,
+    cases: dict[str, dict[str, Any]],
+    run: Callable[[dict[str, Any]], dict[str, Any]],
+    package: str,
+    *others: str,
+    **more: str,
+) -> None:
+    """Run every case and add it to the recording. package: the trainer's; others: packages whose versions are kept;
+    more: what else is kept. A case whose run is a LookupError is not there in this version."""
+    runs = {}
+    for name, case in cases.items():
+        found = attempt(lambda asked=case: run(asked))  # type: ignore[misc] # the case of now
+        if found.get("error") == "LookupError":
+            continue
+        runs[name] = found
+        if options.show:
+            print(name, found, flush=True)
+    version = options.version or packages(package)[package]
+    report(version, runs)
+    if not options.show:
+        script = os.path.basename(sys.argv[0])
+        installed = {package: version, **packages(*others), **more}
+        save(options.out, f"recorders/{script}", cases, version, runs, installed)
 
 
 def report(version: str, runs: dict[str, dict[str, Any]]) -> None:
