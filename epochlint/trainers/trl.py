@@ -189,6 +189,8 @@ def read(reading: Reading) -> Run:
     if not reading.via and any(_written(reading, key) for key in _OPEN_INSTRUCT):
         return _read_open_instruct(reading)
     owner = owner_of(reading)
+    if _may_be_first_ppo(reading, owner):
+        return _read_first_ppo(reading)
     table = tables.load("trl", owner if owner is not None else "SFTConfig")
     hf = Hf(reading, LABEL, table, _extra(reading, owner), _loader(reading))
     hf.consumer.complete = hf.consumer.complete and owner is not None
@@ -216,6 +218,38 @@ def _read_open_instruct(reading: Reading) -> Run:
     adapter = hf.entry("use_lora")
     if adapter is not None:
         hf.run.settings["tuning"] = Known("lora" if boolean(adapter.value) else "full", WRITTEN)
+    return hf.finish([Era("", Counting(by_loader(up=True, zero_limits=False), _rounded_down))])
+
+
+# The fields of the PPOConfig that was no child of TrainingArguments (trl 0.11.4, trainer/ppo_config.py).
+_FIRST_PPO = frozenset(
+    (
+        "exp_name", "seed", "log_with", "task_name", "model_name", "query_dataset", "reward_model",
+        "remove_unused_columns", "tracker_kwargs", "accelerator_kwargs", "project_kwargs", "tracker_project_name",
+        "push_to_hub_if_best_kwargs", "steps", "learning_rate", "adap_kl_ctrl", "init_kl_coef", "kl_penalty", "target",
+        "horizon", "gamma", "lam", "cliprange", "cliprange_value", "vf_coef", "batch_size", "forward_batch_size",
+        "mini_batch_size", "gradient_accumulation_steps", "ppo_epochs", "max_grad_norm", "optimize_cuda_cache",
+        "optimize_device_cache", "early_stopping", "target_kl", "compare_steps", "ratio_threshold", "use_score_scaling",
+        "use_score_norm", "score_clip", "whiten_rewards", "gradient_checkpointing", "is_encoder_decoder",
+        "is_peft_model", "dataset_num_proc",
+    )
+)  # fmt: skip
+
+
+def _may_be_first_ppo(reading: Reading, owner: str | None) -> bool:
+    """Whether a call may fill the first PPOConfig, which trl has had until 0.11."""
+    if owner != "PPOConfig" or reading.via != "call" or reading.command[1].endswith(".PPOv2Config"):
+        return False
+    return not possible_trl(reading).at_least("0.12") and reading.top.keys() <= _FIRST_PPO
+
+
+def _read_first_ppo(reading: Reading) -> Run:
+    """The first PPO: a loop of the user's own around `step()`, whose batches and length stand in that loop."""
+    hf = Hf(reading, LABEL, tables.load("trl", "PPOConfig"), _FIRST_PPO, _loader(reading))
+    hf.take_common(dict.fromkeys(common.DEFAULTS, UNKNOWN))
+    for name in ("per_device_batch", "accumulation"):
+        hf.run.settings[name] = UNKNOWN
+    hf.run.settings["method"] = Known("ppo", WRITTEN)
     return hf.finish([Era("", Counting(by_loader(up=True, zero_limits=False), _rounded_down))])
 
 

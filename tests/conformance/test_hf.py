@@ -122,6 +122,8 @@ def refused(run: Run, version: str) -> set[str]:
     for seen in run.observations:
         if seen.name == "warmup_unit" and seen.values["outcome"] == "rejected" and holds(seen, version):
             found.add("warmup_unit")
+        if seen.name == "min_rate" and seen.values.get("raises") and holds(seen, version):
+            found.add("min_rate")
     return found
 
 
@@ -181,13 +183,15 @@ def test_foresees_the_errors(file: str, version: str) -> None:
 
 
 def impossible(run: Run) -> bool:
-    """Values that have rules of their own: batches below one, rates below zero, a minimum above the peak."""
+    """Values that have rules of their own: batches below one, rates and warmups below zero, a rate that rises."""
     batch, accumulation = run.setting("per_device_batch").number, run.setting("accumulation").number
     rate, least = run.setting("learning_rate").number, run.setting("min_rate").number
+    warmups = [run.setting(name).number for name in ("warmup_steps", "warmup_ratio")]
     return (
         (batch is not None and batch < 1)
         or (accumulation is not None and accumulation < 1)
         or (rate is not None and rate < 0)
+        or any(warmup is not None and warmup < 0 for warmup in warmups)
         or (rate is not None and least is not None and least >= rate)
     )
 

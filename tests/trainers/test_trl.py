@@ -417,3 +417,20 @@ class TestOpenInstruct:
         assert facts.fact("warmup_steps").number == 0  # floor(14 x 0.03)
         assert facts.fact("evaluations").unknown
         assert run.setting("method").value == "sft"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "packages", "first"),
+    [
+        ("learning_rate=1e-5, batch_size=32, mini_batch_size=4, ppo_epochs=2", {}, True),
+        ("learning_rate=1e-5, batch_size=32, mini_batch_size=4", {"trl": "0.9.6"}, True),
+        ("learning_rate=1e-5, batch_size=32, mini_batch_size=4", {"trl": "0.24.0"}, False),
+        ("learning_rate=1e-5, output_dir='out'", {}, False),
+    ],
+)
+def test_the_first_ppo_is_a_loop_of_ones_own(arguments: str, packages: dict[str, str], first: bool) -> None:
+    document = script(f"from trl import PPOConfig\nargs = PPOConfig({arguments})  # Trainer\n")
+    run = trl.read(of_call(document, "PPOConfig", **packages))
+    assert run.setting("method").value == "ppo"
+    assert run.setting("learning_rate").value == 1e-5
+    assert (run.setting("weight_decay").number is None) == first
