@@ -12,6 +12,8 @@ from __future__ import annotations
 
 import re
 
+from epochlint.patterns import Pattern
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -44,7 +46,7 @@ _NUMBER_STARTS = frozenset("0123456789+-.")
 
 _PLAIN_INT = re.compile(r"[-+]?(?:0|[1-9][0-9]{0,17})\Z")
 _PLAIN_FLOAT = re.compile(r"[-+]?[0-9]{1,30}\.[0-9]{0,30}(?:[eE][-+][0-9]{1,4})?\Z")
-_FLOAT_11 = re.compile(
+_FLOAT_11 = Pattern(
     r"""(?:[-+]?[0-9][0-9_]*\.[0-9_]*(?:[eE][-+][0-9]+)?
     |\.[0-9][0-9_]*(?:[eE][-+][0-9]+)?
     |[-+]?[0-9][0-9_]*(?::[0-5]?[0-9])+\.[0-9_]*
@@ -52,7 +54,7 @@ _FLOAT_11 = re.compile(
     |\.(?:nan|NaN|NAN))\Z""",
     re.VERBOSE,
 )
-_INT_11 = re.compile(
+_INT_11 = Pattern(
     r"""(?:[-+]?0b[01_]+
     |[-+]?0[0-7_]+
     |[-+]?(?:0|[1-9][0-9_]*)
@@ -60,13 +62,13 @@ _INT_11 = re.compile(
     |[-+]?[1-9][0-9_]*(?::[0-5]?[0-9])+)\Z""",
     re.VERBOSE,
 )
-_DATE = re.compile(
+_DATE = Pattern(
     r"""([0-9]{4})-([0-9][0-9]?)-([0-9][0-9]?)
     (?:(?:[Tt]|[ \t]+)([0-9][0-9]?):([0-9][0-9]):([0-9][0-9])(?:\.([0-9]*))?
     (?:[ \t]*(Z|([-+])([0-9][0-9]?)(?::([0-9][0-9]))?))?)?\Z""",
     re.VERBOSE,
 )
-_SHORT_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}\Z")
+_SHORT_DATE = Pattern(r"[0-9]{4}-[0-9]{2}-[0-9]{2}\Z")
 
 
 def yaml11(raw: str) -> object:
@@ -85,9 +87,9 @@ def yaml11(raw: str) -> object:
 
 def _rare(
     raw: str,
-    floats: re.Pattern[str],
+    floats: Pattern,
     as_float: Callable[[str], float],
-    integers: re.Pattern[str],
+    integers: Pattern,
     as_int: Callable[[str], int],
     dates: bool,
 ) -> object:
@@ -169,7 +171,7 @@ def number_word(word: str) -> object:
 
 # --- YAML 1.2, as ruamel.yaml reads it --------------------------------------------------------------------------------
 
-_FLOAT_12 = re.compile(
+_FLOAT_12 = Pattern(
     r"""(?:[-+]?[0-9][0-9_]*\.[0-9_]*(?:[eE][-+]?[0-9]+)?
     |[-+]?[0-9][0-9_]*[eE][-+]?[0-9]+
     |[-+]?\.[0-9_]+(?:[eE][-+][0-9]+)?
@@ -177,7 +179,7 @@ _FLOAT_12 = re.compile(
     |\.(?:nan|NaN|NAN))\Z""",
     re.VERBOSE,
 )
-_INT_12 = re.compile(r"(?:[-+]?0b[01_]+|[-+]?0o?[0-7_]+|[-+]?[0-9_]+|[-+]?0x[0-9a-fA-F_]+)\Z")
+_INT_12 = Pattern(r"(?:[-+]?0b[01_]+|[-+]?0o?[0-7_]+|[-+]?[0-9_]+|[-+]?0x[0-9a-fA-F_]+)\Z")
 
 
 def yaml12(raw: str) -> object:
@@ -201,7 +203,7 @@ def _int12(raw: str) -> int:
 # --- OmegaConf: PyYAML with floats that need no dot, and without dates ------------------------------------------------
 
 # OmegaConf adds these to PyYAML's own floats, which stay.
-_FLOAT_OMEGACONF = re.compile(
+_FLOAT_OMEGACONF = Pattern(
     rf"""{_FLOAT_11.pattern}
     |(?:[-+]?[0-9]+(?:_[0-9]+)*\.[0-9_]*(?:[eE][-+]?[0-9]+)?
     |[-+]?[0-9]+(?:_[0-9]+)*[eE][-+]?[0-9]+
@@ -270,14 +272,14 @@ def loaded(scalar: Scalar, typing: Typing) -> object:
 # --- What was meant ---------------------------------------------------------------------------------------------------
 
 # A number as people write it and as `int()` or `float()` reads it: 8, 1_000, 2e-5, .5, 5., 0x10.
-_NUMERIC = re.compile(
+_NUMERIC = Pattern(
     r"[-+]?(?:(?:[0-9]+(?:_[0-9]+)*(?:\.(?:[0-9]+(?:_[0-9]+)*)?)?|\.[0-9]+(?:_[0-9]+)*)(?:[eE][-+]?[0-9]+)?"
     r"|0[xX][0-9a-fA-F]+|0[oO][0-7]+|0[bB][01]+)\Z"
 )
-_OCTAL = re.compile(r"[-+]?0[0-7_]*[1-7][0-7_]*\Z")
-_SEXAGESIMAL = re.compile(r"[-+]?[0-9][0-9_]*(?::[0-5]?[0-9])+(?:\.[0-9_]*)?\Z")
-_THOUSANDS = re.compile(r"[-+]?[1-9][0-9]{0,2}(?:,[0-9]{3})+(?:\.[0-9]+)?\Z")
-_PERCENT = re.compile(r"[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+) ?%\Z")
+_OCTAL = Pattern(r"[-+]?0[0-7_]*[1-7][0-7_]*\Z")
+_SEXAGESIMAL = Pattern(r"[-+]?[0-9][0-9_]*(?::[0-5]?[0-9])+(?:\.[0-9_]*)?\Z")
+_THOUSANDS = Pattern(r"[-+]?[1-9][0-9]{0,2}(?:,[0-9]{3})+(?:\.[0-9]+)?\Z")
+_PERCENT = Pattern(r"[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+) ?%\Z")
 
 _BOOLEANS = {"true": True, "yes": True, "on": True, "t": True, "y": True, "1": True,
              "false": False, "no": False, "off": False, "f": False, "n": False, "0": False}  # fmt: skip
@@ -409,9 +411,9 @@ def misread(node: Node | None) -> str | None:
 
 # --- Placeholders -----------------------------------------------------------------------------------------------------
 
-_INTERPOLATION = re.compile(r"\$\{[^}]*\}|\$\(\S|\$[A-Za-z_]")
-_JINJA = re.compile(r"\{\{.*?\}\}|\{%.*?%\}", re.DOTALL)
-_ANGLE = re.compile(r"<[A-Za-z][A-Za-z0-9 _./-]*>\Z")
+_INTERPOLATION = Pattern(r"\$\{[^}]*\}|\$\(\S|\$[A-Za-z_]")
+_JINJA = Pattern(r"\{\{.*?\}\}|\{%.*?%\}", re.DOTALL)
+_ANGLE = Pattern(r"<[A-Za-z][A-Za-z0-9 _./-]*>\Z")
 
 
 def placeholder(node: Node | None) -> str | None:

@@ -6,6 +6,7 @@ import os
 import re
 
 from epochlint.documents.scalars import plain_count
+from epochlint.patterns import Pattern
 from epochlint.project.lookup import above
 from epochlint.run.versions import ANY, VersionRange, Versions, canonical, exactly, specified
 
@@ -16,23 +17,23 @@ if TYPE_CHECKING:
     from epochlint.project.lookup import Lookup
 
 # name, extras, specifier: "trl[vllm]>=0.12,<1 ; python_version < '3.12'", '"transformers==4.57.6",', "- trl=0.24"
-_REQUIREMENT = re.compile(
+_REQUIREMENT = Pattern(
     r"""^[\s"'\-]*([A-Za-z0-9][A-Za-z0-9._-]*)\s*(?:\[[^\]]*\])?\s*((?:(?:===|==|~=|!=|<=|>=|<|>|=)\s*[\w.*+!-]+\s*,?\s*)+)"""
 )
 # a tagged release: "transformers @ git+https://host/owner/transformers.git@v4.45.0", "git+https://host/owner/trl@0.12.0"
-_TAGGED = re.compile(r"""\bgit\+\w+://[^\s"'#;]*/([\w.-]+?)(?:\.git)?@v?([0-9]+(?:\.[0-9]+)+)(?=[\s"'#;,]|$)""")
-_LOCKED = re.compile(r"""name\s*=\s*["']([\w.-]+)["']\s*\n\s*version\s*=\s*["']([^"']+)["']""")
-_POETRY = re.compile(r"""^\s*([A-Za-z0-9][\w.-]*)\s*=\s*(?:\{[^}\n]*version\s*=\s*)?["']([\^~=<>!]?[^"']*)["']""")
+_TAGGED = Pattern(r"""\bgit\+\w+://[^\s"'#;]*/([\w.-]+?)(?:\.git)?@v?([0-9]+(?:\.[0-9]+)+)(?=[\s"'#;,]|$)""")
+_LOCKED = Pattern(r"""name\s*=\s*["']([\w.-]+)["']\s*\n\s*version\s*=\s*["']([^"']+)["']""")
+_POETRY = Pattern(r"""^\s*([A-Za-z0-9][\w.-]*)\s*=\s*(?:\{[^}\n]*version\s*=\s*)?["']([\^~=<>!]?[^"']*)["']""")
 _PACKAGES = frozenset({
     "accelerate", "autotrain-advanced", "axolotl", "datasets", "deepspeed", "fms-hf-tuning", "instructlab",
     "instructlab-training", "litgpt", "llamafactory", "llm-foundry", "mlx-lm", "ms-swift", "oumi", "peft", "torchtune",
     "training-hub", "transformers", "trl", "unsloth", "verl",
 })  # fmt: skip
-_NAMES = re.compile(
+_NAMES = Pattern(
     r"^(?:requirements[\w.-]*\.(?:txt|in|lock)|[\w.-]*requirements\.txt|constraints[\w.-]*\.txt|pyproject\.toml|setup\.(?:py|cfg)"
     r"|uv\.lock|poetry\.lock|pdm\.lock|Pipfile(?:\.lock)?|environment[\w.-]*\.ya?ml|conda[\w.-]*\.ya?ml)$"
 )
-_IN_SCRIPT = re.compile(r"(?m)^# /// script$\n((?:^#(?: .*)?$\n)+?)^# ///$")
+_IN_SCRIPT = Pattern(r"(?m)^# /// script$\n((?:^#(?: .*)?$\n)+?)^# ///$")
 _SIZE = 4 * 1024 * 1024
 
 
@@ -61,7 +62,7 @@ def of_script(text: str) -> Iterator[tuple[str, VersionRange]]:
 def _read(path: str, data: bytes) -> Iterator[tuple[str, VersionRange]]:
     text = data.decode("utf-8", "replace")
     if path.endswith(".lock") and "version" in text:
-        for name, version in _LOCKED.findall(text):
+        for name, version in (match.groups() for match in _LOCKED.finditer(text)):
             if canonical(name) in _PACKAGES:
                 yield name, exactly(version)
         return

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 
+from epochlint.patterns import Pattern
 from epochlint.run.observation import Observation
 
 TYPE_CHECKING = False
@@ -14,13 +15,13 @@ if TYPE_CHECKING:
 
 _NUMBER = r"([0-9][0-9,_]{0,20})(?!\d|[\d.]*[kKmM%eE])"
 # "effective batch size 128", "global batch: 4 * 8 * 4 = 128", "-> total batch size = 64"
-_BATCH = re.compile(
+_BATCH = Pattern(
     r"(?:effective|global|total|real|overall)[ _-]*(?:train(?:ing)?[ _-]*)?batch(?:[ _-]*size)?\b[^\d\n=]{0,20}"
     r"(?:[\d_., ]+[x*×][\d_., x*×()a-zA-Z-]*=\s*|=\s*|:\s*)?" + _NUMBER,
     re.IGNORECASE,
 )
-_SUM = re.compile(r"(?<![\d ])[\d ]+(?:[x*×]\s*\d+\s*)+=\s*" + _NUMBER + r"[^\n]{0,12}batch", re.IGNORECASE)
-_EXAMPLES = re.compile(
+_SUM = Pattern(r"(?<![\d ])[\d ]+(?:[x*×]\s*\d+\s*)+=\s*" + _NUMBER + r"[^\n]{0,12}batch", re.IGNORECASE)
+_EXAMPLES = Pattern(
     _NUMBER + r"\s*(?:training\s+)?(?:examples|records|samples|rows|conversations|dialogues|pairs)\b", re.IGNORECASE
 )
 _WORDS = ("batch", "examples", "records", "rows", "samples", "conversations", "dialogues", "pairs")

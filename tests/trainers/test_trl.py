@@ -423,8 +423,8 @@ class TestOpenInstruct:
     ("arguments", "packages", "first"),
     [
         ("learning_rate=1e-5, batch_size=32, mini_batch_size=4, ppo_epochs=2", {}, True),
-        ("learning_rate=1e-5, batch_size=32, mini_batch_size=4", {"trl": "0.9.6"}, True),
-        ("learning_rate=1e-5, batch_size=32, mini_batch_size=4", {"trl": "0.24.0"}, False),
+        ("learning_rate=1e-5, batch_size=32, mini_batch_size=4", {"trl": "==0.9.6"}, True),
+        ("learning_rate=1e-5, batch_size=32, mini_batch_size=4", {"trl": "==0.24.0"}, False),
         ("learning_rate=1e-5, output_dir='out'", {}, False),
     ],
 )
