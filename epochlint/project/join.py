@@ -200,8 +200,9 @@ class Joiner:
             self._direct(launch, configs, script)
         for run in self.joined.runs[before:]:
             run.launch = launch.document.source.path
-            run.observations.extend(launch_observations(start))
-            self._place_on_gpus(run, launch)
+            begun = start if run.environment is None else _begun(start, run.environment)
+            run.observations.extend(launch_observations(begun))
+            self._place_on_gpus(run, launch, begun)
             if launch.corner is not None:
                 self._corner(run, launch.corner)
 
@@ -285,16 +286,16 @@ class Joiner:
             return []
         return combined(self.lookup.document(named.value, launch.folder))
 
-    def _place_on_gpus(self, run: Run, launch: Launch) -> None:
+    def _place_on_gpus(self, run: Run, launch: Launch, begun: Start) -> None:
         """The devices that the launch (or the job around it) starts on, unless the trainer's reader knew better."""
         known = processes(launch.document) if launch.document.syntax == "yaml" else None
         if known is None:
-            known = launch.start.gpus()
+            known = begun.gpus()
         if known is None:
             return
-        # An environment that the config asks for does not replace one that is there.
+        # Processes that the config asks for do not replace those of a launch that says how many.
         asked = run.setting("gpus").origin == COMPANION and known.span is not None
-        if asked or not run.has("gpus"):
+        if asked or run.environment is not None or not run.has("gpus"):
             run.settings["gpus"] = known
 
     def _manifest(self, path: str, document: Document) -> None:
@@ -656,6 +657,13 @@ def _equal(first: Scalar, second: Scalar) -> bool:
 def launch_observations(start: Start) -> list[Observation]:
     """What a launch tells by itself: counts that disagree, DataParallel."""
     return list(start.observations())
+
+
+def _begun(start: Start, environment: Mapping) -> Start:
+    """What a launch starts over variables that are set only where it does not set them."""
+    from epochlint.project.launch import interpret
+
+    return interpret(start.command.over(environment)) or start
 
 
 def _owner(dataclass: Dataclass) -> Entry | None:

@@ -51,6 +51,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from epochlint.documents.document import Mapping
     from epochlint.run.counting import Counting
     from epochlint.run.observation import Observation
     from epochlint.run.versions import VersionRange, Versions
@@ -146,6 +147,7 @@ class Run:
         "chain",
         "command",
         "defaults",
+        "environment",
         "eras",
         "label",
         "launch",
@@ -177,6 +179,7 @@ class Run:
         self.label = ""  # tells several runs of one file apart: "cell 3", "learning_rate=1e-5"
         self.launch = ""  # the file whose command starts it, as shown; empty where none is known
         self.command: tuple[str, ...] = ()  # ("trl", "sft"), ("python", "train.py")
+        self.environment: Mapping | None = None  # variables that its config sets, each where the launch does not
         self.settings: dict[str, Known] = {}
         self.defaults: dict[str, object] = {}  # what a setting is where nobody writes it, also where somebody did
         self.training: list[DataSource] = []

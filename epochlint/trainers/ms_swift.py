@@ -100,9 +100,11 @@ class _Reader:
         self.table = table = tables.load("ms-swift", self.kind)
         self.versions = reading.versions.of("ms-swift")
         started = _processes(reading)
+        environment = reading.mapping("ENV")
         reading = reading.over([_without_environment(layer) for layer in reading.layers])
         reading.via = "argparse"
         self.hf = hf = Hf(reading, LABEL, table, (), LOADER)
+        hf.run.environment = environment
         if started is not None:
             hf.taker.derive("gpus", started)
         own = own_keys(hf, table)
@@ -363,8 +365,8 @@ def _kind(reading: Reading) -> str:
 
 
 def _processes(reading: Reading) -> Known | None:
-    """`ENV: {NPROC_PER_NODE: 8}` in a file: variables that are set, where they are not yet, before torchrun is chosen
-    (`cli/main.py`)."""
+    """`ENV: {NPROC_PER_NODE: 8}` in a file: variables that are set, each where it is not yet, before torchrun is chosen
+    (`cli/main.py`). This is the count where no launch is seen; a launch counts again over them."""
     per_node, nodes = reading.entry("ENV", "NPROC_PER_NODE"), reading.entry("ENV", "NNODES")
     if per_node is None and nodes is None:
         return None

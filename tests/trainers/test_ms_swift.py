@@ -94,8 +94,19 @@ def test_file_and_its_environment() -> None:
     assert value(run, "learning_rate") == 1e-4
 
 
-@pytest.mark.parametrize(("environment", "workers"), [("", 6), ("NPROC_PER_NODE=4 NNODES=1 ", 4)])
-def test_an_environment_in_the_file_starts_torchrun_where_none_is_set(environment: str, workers: int) -> None:
+@pytest.mark.parametrize(
+    ("environment", "workers"),
+    [
+        ("", 6),
+        ("NPROC_PER_NODE=4 NNODES=1 ", 4),
+        ("NPROC_PER_NODE=4 ", 8),  # each variable by itself: NNODES is the file's
+        ("NNODES=4 ", 12),
+        ("OMP_NUM_THREADS=4 ", 6),
+        ("NPROC_PER_NODE=$WORKERS ", None),
+        ("NNODES=$NODES ", None),
+    ],
+)
+def test_an_environment_in_the_file_sets_what_is_not_set(environment: str, workers: int | None) -> None:
     config = """\
 model: m
 dataset: data.jsonl
@@ -109,4 +120,17 @@ ENV:
     files = {"sft.sh": f"{environment}swift sft config.yaml\n", "config.yaml": config, "data.jsonl": ROWS}
     (run,) = check_project(files, {"ms-swift": "4.6.0"}, ["sft.sh"]).runs
     assert value(run, "gpus") == workers
-    assert value(run, "accumulation") == -(-16 // workers)
+    assert value(run, "accumulation") == (-(-16 // workers) if workers is not None else None)
+
+
+def test_devices_of_the_file_against_processes_of_the_launch() -> None:
+    config = (
+        "model: m\ndataset: data.jsonl\ntuner_type: lora\nsplit_dataset_ratio: 0\nENV:\n  CUDA_VISIBLE_DEVICES: 0,1\n"
+    )
+    for processes, wrong in ((4, True), (2, False)):
+        launch = f"NPROC_PER_NODE={processes} swift sft config.yaml\n"
+        files = {"sft.sh": launch, "config.yaml": config, "data.jsonl": ROWS}
+        report = check_project(files, None, ["sft.sh", "config.yaml"])
+        (run,) = report.runs
+        assert value(run, "gpus") == processes
+        assert any(finding.code == "BAT006" for finding in report.findings) is wrong

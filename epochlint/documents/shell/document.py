@@ -159,6 +159,20 @@ class Command:
         """The words as a line, `?` for what is not known."""
         return " ".join(word.raw if isinstance(word, Scalar) else "?" for word in self.words)
 
+    def over(self, environment: Mapping) -> Command:
+        """The same command over variables that are set only where it is not given them."""
+        given = self.environment
+        return Command(
+            self.words,
+            self.span,
+            environment=Mapping(given.span, [*environment.entries, *given.entries], given.open_ended),
+            directives=self.directives,
+            guarded=self.guarded,
+            variants=self.variants,
+            folder=self.folder,
+            cuts=self.cuts,
+        )
+
     def __repr__(self) -> str:
         return f"<Command {self.text[:60]}>"
 
