@@ -43,6 +43,8 @@ if TYPE_CHECKING:
 
 _SHELLS = ("shell",)
 _PYTHONS = ("python", "notebook")
+_NOTHING_SAID = frozenset(("output_dir", "0"))
+_CONFIG_NAMES = (".yaml", ".yml", ".json", ".toml")
 _VALUES = ("yaml", "json", "toml", "hcl", "sql")
 
 
@@ -194,6 +196,11 @@ class Joiner:
         start = launch.start
         configs = self._configs_of(launch)
         script = self._script_of(launch)
+        if start.data_parallel and script is not None and self._may_spread(script):
+            from epochlint.project.processes import Count
+
+            start.data_parallel = False
+            start.processes = Count(reason="the script may spread the model over the GPUs")
         if script is not None and self._scripted(script, launch, configs):
             self._use(script)
         else:
@@ -205,6 +212,12 @@ class Joiner:
             self._place_on_gpus(run, launch, begun)
             if launch.corner is not None:
                 self._corner(run, launch.corner)
+
+    def _may_spread(self, script: str) -> bool:
+        """Whether a script speaks of `device_map`: a model that lies on several GPUs is not copied to each
+        (transformers, trainer.py, `is_model_parallel`)."""
+        source = self.lookup.source(script)
+        return source is not None and "device_map" in source.text
 
     def _corner(self, run: Run, corner: Corner) -> None:
         run.label = ", ".join(part for part in (run.label, corner.label) if part)
@@ -276,6 +289,8 @@ class Joiner:
             if script is not None:
                 self._use(script)
             path = os.path.join(launch.folder, os.path.basename(launch.document.source.path))
+            if any(named.raw.endswith(_CONFIG_NAMES) for named in start.configs("config")):
+                start.arguments.open_ended = True  # of a config that lies elsewhere
             layers = [Layer(start.arguments, LAUNCH)]
             self._read(entry, launch.document, layers, path, command=start.program, launch=launch, via="argparse")
 
@@ -340,10 +355,11 @@ class Joiner:
                     self._use(resolved)
         for parser in python.parsers:
             found |= self._parsed(parser, python, path, launch, configs)
+        real = [call for call in python.calls if not call.arguments.last.keys() <= _NOTHING_SAID]
         for call in python.calls:
             entry = registry.of_call(call.origin) if call.origin else None
-            if entry is None:
-                continue
+            if entry is None or (call not in real and any(other.origin == call.origin for other in real)):
+                continue  # a stranger's, or a first call that only sets up the devices
             before = len(self.joined.runs)
             home = self._home_of(call, python)
             if home is not python and not _handed_over(call, python):

@@ -244,7 +244,9 @@ def _take_off(found: Wrapped) -> bool:
     words = found.words
     first = words[0]
     if isinstance(first, Unresolved):
-        if len(words) > 1 and (is_program(words[1]) or (isinstance(first, ShellUnresolved) and first.several)):
+        if len(words) < 2 or base_name(words[1]).startswith("-"):
+            return False  # flags of a program that is in the variable
+        if is_program(words[1]) or (isinstance(first, ShellUnresolved) and first.several):
             found.words = words[1:]  # $MAYBE_COMPILE torchrun ...
             return True
         return False

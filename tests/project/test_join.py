@@ -159,3 +159,52 @@ def test_a_script_is_started_in_a_folder_between() -> None:
     (run,) = check_project(files).runs
     assert run.run.setting("epochs").value == 2
     assert run.run.command[0] == "call", "read with the script, not as a stranger's flags"
+
+
+class TestWhatCannotBeSeen:
+    def test_a_config_that_lies_elsewhere_says_nothing(self) -> None:
+        files = {"run.sh": "accelerate launch -m axolotl.cli.train examples/openllama-3b/lora.yml\n"}
+        assert [found for found in lint_project(files) if found.level != "note"] == []
+
+    def test_flags_behind_an_unknown_command_are_no_program(self) -> None:
+        script = (
+            '#SBATCH --gres=gpu:2\nCMD="accelerate launch src/train.py --per_device_train_batch_size 2"\n'
+            'if [ "$L" != none ]; then CMD="$CMD --seed 3"; fi\n'
+            'CMD="$CMD --num_train_epochs 6 --lr_scheduler_type cosine --output_dir out --warmup_steps 5"\neval $CMD\n'
+        )
+        report = check_project({"a.sh": script})
+        assert [checked.scenarios.fact("per_device_batch").value for checked in report.runs] in ([], [2])
+        assert "BAT003" not in {found.code for found in report.findings}
+
+    def test_a_model_that_may_be_spread_is_not_copied_to_each_gpu(self) -> None:
+        train = (
+            "from transformers import AutoModelForCausalLM, Trainer, TrainingArguments\n"
+            "model = AutoModelForCausalLM.from_pretrained('m'{})\n"
+            "args = TrainingArguments(output_dir='out', per_device_train_batch_size=4, max_steps=500)\n"
+            "Trainer(model, args).train()\n"
+        )
+        launch = "CUDA_VISIBLE_DEVICES=0,1 python train.py\n"
+        copied = lint_project({"train.py": train.format(""), "run.sh": launch})
+        assert "BAT003" in {found.code for found in copied}
+        spread = check_project({"train.py": train.format(", device_map='auto'"), "run.sh": launch})
+        assert "BAT003" not in {found.code for found in spread.findings}
+        assert [checked.scenarios.fact("gpus").value for checked in spread.runs] == [None]
+
+    def test_a_first_call_that_only_sets_up_the_devices_is_no_run(self) -> None:
+        train = (
+            "from transformers import Trainer, TrainingArguments\n_ = TrainingArguments('.')\n"
+            "args = TrainingArguments(output_dir='out', per_device_train_batch_size=4, max_steps=500)\n"
+        )
+        assert [checked.run.span.place.line for checked in check_project({"train.py": train}).runs] == [3]
+        alone = "from transformers import Trainer, TrainingArguments\nargs = TrainingArguments('out')\n"
+        assert len(check_project({"train.py": alone}).runs) == 1
+
+    @pytest.mark.parametrize(("head", "said"), [("if v5():", False), ("if True:", True)])
+    def test_a_key_of_one_branch_may_have_asked_for_the_version(self, head: str, said: bool) -> None:
+        train = (
+            "from transformers import Trainer, TrainingArguments\nfrom elsewhere import v5\nmore = {}\n"
+            f"{head}\n    more['include_tokens_per_second'] = True\n"
+            "args = TrainingArguments(output_dir='out', max_steps=500, **more)\n"
+        )
+        found = lint_project({"train.py": train, "requirements.txt": "transformers>=5.0\n"})
+        assert ("VER001" in {one.code for one in found}) == said

@@ -6,7 +6,7 @@ or a parser whose dataclasses can all be seen.
 
 from __future__ import annotations
 
-from epochlint.documents.document import Mapping, Scalar
+from epochlint.documents.document import Mapping, Scalar, Unresolved
 from epochlint.documents.scalars import boolean_word
 from epochlint.run.observation import Edit, Fix
 from epochlint.run.versions import ANY, VersionRange, version_key
@@ -204,10 +204,18 @@ def check_keys(taker: HfTaker, consumer: Consumer, versions: Versions) -> None:
 def _check_key(taker: HfTaker, consumer: Consumer, entry: Entry, versions: Versions) -> None:
     table = consumer.table(entry.key)
     if table is not None:
-        if table.comes_or_goes(entry.key) and not _null(entry):
+        if table.comes_or_goes(entry.key) and not _null(entry) and not _may_be_left_out(taker, entry):
             _check_known(taker, consumer, table, entry, versions)
     elif consumer.complete and entry.key not in consumer.extra and not entry.key.isdigit() and not _null(entry):
         _check_unknown(taker, consumer, entry)
+
+
+def _may_be_left_out(taker: HfTaker, entry: Entry) -> bool:
+    """Whether a call may not be given a key at all: one of an unpacked dict whose value hangs on a condition, which may
+    ask for the version."""
+    call = taker.reading.span
+    inside = entry.key_span.source is call.source and call.start <= entry.key_span.start < call.end
+    return taker.reading.via == "call" and isinstance(entry.value, Unresolved) and not inside
 
 
 def _null(entry: Entry) -> bool:
