@@ -132,7 +132,7 @@ class Problem:
 
     `kind` is "syntax" (broken), "template" (Jinja, Helm: placeholders keep it from parsing), "relaxed" (JSON with
     comments or trailing commas: `json.loads` refuses it, hjson and JSON5 do not, so the tree is there all the same),
-    "lines" (JSON Lines under a config's name), "too-deep", "too-large" or "encoding".
+    "lines" (JSON Lines under a config's name), "newer" (than this Python), "too-deep", "too-large" or "encoding".
     """
 
     __slots__ = ("kind", "reason", "span")

@@ -208,3 +208,13 @@ class TestWhatCannotBeSeen:
         )
         found = lint_project({"train.py": train, "requirements.txt": "transformers>=5.0\n"})
         assert ("VER001" in {one.code for one in found}) == said
+
+    def test_a_script_for_a_newer_python_is_passed_over(self) -> None:
+        train = (
+            "from transformers import Trainer, TrainingArguments\n"
+            "args = TrainingArguments(output_dir=f'{names['run']}', \n    per_device_train_batch_size=4)\n"
+            "Trainer(args=args, train_dataset=load_dataset('a')).train()\n"
+        )
+        assert "CFG010" not in {found.code for found in lint_project({"train.py": train})}
+        broken = train.replace("f'{names['run']}'", "'out' 'x' 3")
+        assert "CFG010" in {found.code for found in lint_project({"train.py": broken})}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import sys
 import warnings
 
@@ -61,8 +62,13 @@ class Locator:
         return Span(self.source, start, start + len(node.arg or "**"))
 
 
+# What Python before 3.12 says of the f-strings (PEP 701) and the type parameters (PEP 695) that it does not know.
+_NEWER = re.compile(r"f-string|expected '\('")
+
+
 def parse(source: Source) -> ast.Module | Problem:
-    """The tree of a script, or why there is none: "syntax", "template", "encoding", "too-deep", "too-large"."""
+    """The tree of a script, or why there is none: "syntax", "newer" (than this Python), "template", "encoding",
+    "too-deep", "too-large"."""
     text = source.text
     if len(text) > LARGEST:
         return Problem("too-large", f"not analysed: {len(text):,} characters", source.span(0, 0))
@@ -94,4 +100,5 @@ def _syntax_problem(source: Source, error: SyntaxError) -> Problem:
     if is_template(source.text, at, quotes_matter=True):
         return Problem("template", REASON, Span(source, at, at))
     version = f"{sys.version_info[0]}.{sys.version_info[1]}"
-    return Problem("syntax", f"not analysed: Python {version} cannot parse it ({error.msg})", Span(source, at, at))
+    kind = "newer" if sys.version_info < (3, 12) and _NEWER.search(error.msg) else "syntax"
+    return Problem(kind, f"not analysed: Python {version} cannot parse it ({error.msg})", Span(source, at, at))
