@@ -54,7 +54,8 @@
 | provider_early_stop | reason | a provider's request |
 | provider_missing | key | a provider's request |
 | provider_auto | key, reason | a provider's request |
-| resume_differs | key, theirs, ours | a checkpoint beside a run |
+| resume_differs | key, theirs, ours, reason | a checkpoint beside a run |
+| resume_interval | key, theirs, ours | a checkpoint beside a run |
 | data_messages_counted | declared, messages, records, what (who declared it) | a comment, an assumption |
 | data_expanded | rows, records | data of which one row becomes several records |
 | data_repeated | records, unique, lines (of the first few) | training data |

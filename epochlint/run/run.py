@@ -40,7 +40,7 @@ numbers, shares are fractions of one, rates are what the optimizer is given.
 | sample_cap | at most so many rows (of each source) are used |
 | declared_records | a number of records that somebody declared and a count has overruled |
 | least_records, most_records | lines that a provider accepts |
-| resume_step, resume_per_device_batch, resume_accumulation, resume_gpus | of the checkpoint that is resumed |
+| resume_step | of the checkpoint that is resumed |
 """
 
 from __future__ import annotations

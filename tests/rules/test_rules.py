@@ -393,10 +393,8 @@ ONE = {"gpus": 1}
         ("DAT001", {"rows": 20, "messages": 120, "declared_records": 20}, None),
         ("DAT007", {"rows": 120, "sample_cap": 200}, None),
         # Resuming
-        ("RES001", {"resume_per_device_batch": 2}, "warning"),
-        ("RES001", {"resume_per_device_batch": 8}, None),
-        ("RES001", {"resume_gpus": 4}, None),  # our own number is open
-        ("RES001", {"resume_gpus": 4, "gpus": 8}, "warning"),
+        ("RES001", {"observations": seen("resume_differs", key="x", theirs=4, ours=8, reason="y")}, "warning"),
+        ("RES001", {}, None),
         ("RES002", {"resume_step": 150, "max_steps": 130}, "warning"),
         ("RES002", {"resume_step": 130, "max_steps": 130}, "warning"),
         ("RES002", {"resume_step": 129, "max_steps": 130}, None),

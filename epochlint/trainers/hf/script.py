@@ -430,14 +430,23 @@ def evaluates_itself(around: Surroundings) -> bool:
 
 
 def take_resume(run: Run, around: Surroundings) -> None:
-    """`trainer.train(resume_from_checkpoint="out/checkpoint-500")`."""
-    for call in around.calls("train"):
+    """`trainer.train(resume_from_checkpoint="out/checkpoint-500")`.
+
+    The argument of `TrainingArguments` is only kept for scripts to pass on: `trainer.train()` starts anew (recorded in
+    tests/conformance/data/resume.json).
+    """
+    calls = [call for call in around.calls("train") if around.trainer is not None and call.receiver is around.trainer]
+    if calls and all(_starts_anew(call) for call in calls):
+        run.settings.pop("resume", None)
+    for call in calls:
         node = call.argument("resume_from_checkpoint", 0)
         entry = call.entry("resume_from_checkpoint", 0)
-        if entry is None or around.trainer is None or call.receiver is not around.trainer:
-            continue
-        if isinstance(node, Scalar) and isinstance(node.value, str):
+        if entry is not None and isinstance(node, Scalar) and isinstance(node.value, str):
             run.settings["resume"] = Known(node.value, WRITTEN, key_span=entry.key_span, span=node.span)
+
+
+def _starts_anew(call: Call) -> bool:
+    return call.entry("resume_from_checkpoint", 0) is None and not call.arguments.open_ended
 
 
 # What is tried where `hyperparameter_search` is given no space of its own (transformers 4.57.6 and 5.15.0,
