@@ -34,7 +34,7 @@ def check_values(taker: HfTaker, consumer: Consumer, narrowed: VersionRange) -> 
     run = taker.run
     _precision(taker)
     _words(taker, consumer, narrowed)
-    _whole_numbers(taker)
+    _whole_numbers(taker, narrowed)
     _schedule(taker, consumer)
     _accumulation(taker)
     _loader_workers(taker)
@@ -110,18 +110,19 @@ def _possible_words(table: object, key: str, narrowed: VersionRange) -> tuple[st
     return found
 
 
-def _whole_numbers(taker: HfTaker) -> None:
-    """Counts that must be whole: steps above 1 of a cadence, max_steps."""
+def _whole_numbers(taker: HfTaker, narrowed: VersionRange) -> None:
+    """Counts that must be whole: steps above 1 of a cadence, max_steps; and what a loader that casts nothing hands over
+    as a float (recorded in tests/conformance: 2.0 accumulations run up to 4.45)."""
     settings = taker.run.settings
     limit = settings.get("max_steps", UNKNOWN)
     value = limit.number
     if limit.by_hand and value is not None and limit.key_span is not None and value != int(value):
         refuse(taker, limit.key_span, f"max_steps must be a whole number, not {value:g}")
-    batch = taker.reading.entry("per_device_train_batch_size")
-    if batch is not None and not taker.is_flag(batch[0]):
-        node = batch[0].value
-        if isinstance(node, Scalar) and isinstance(node.value, float) and not taker.loader.converts_text:
-            refuse(taker, batch[0].key_span, f"per_device_train_batch_size must be a whole number, not {node.raw}")
+    elif value is not None and value > 0:
+        _float(taker, "max_steps")
+    _float(taker, "per_device_train_batch_size")
+    if narrowed.at_least("4.46") is True:
+        _float(taker, "gradient_accumulation_steps")
     for name in ("eval", "save", "logging"):
         interval, strategy = settings.get(f"{name}_steps", UNKNOWN), settings.get(f"{name}_strategy", UNKNOWN)
         step = interval.number
@@ -131,6 +132,15 @@ def _whole_numbers(taker: HfTaker) -> None:
             refuse(taker, interval.key_span, f"{name}_steps above 1 must be a whole number, not {step:g}")
         elif step == 0 and name == "logging":
             refuse(taker, interval.key_span, "logging_strategy steps needs logging_steps above 0")
+
+
+def _float(taker: HfTaker, key: str) -> None:
+    found = taker.reading.entry(key)
+    if found is None or taker.is_flag(found[0]) or taker.loader.converts_text:
+        return
+    node = found[0].value
+    if isinstance(node, Scalar) and isinstance(node.value, float):
+        refuse(taker, found[0].key_span, f"{key} must be a whole number, not {node.raw}")
 
 
 def _schedule(taker: HfTaker, consumer: Consumer) -> None:

@@ -1,10 +1,13 @@
 """LLaMA-Factory's newer format (`USE_V1`): global batch, whole steps only, no warmup of its own.
 
 Read in llamafactory 0.9.5, `v1/config/training_args.py`, `v1/core/base_trainer.py`, `v1/core/utils/batching.py`: the
-loader drops the last incomplete batch; total = epochs x floor(floor(N / w) / (G / w)), or max_steps where it is set.
+loader drops the last incomplete batch; total = epochs x floor(floor(N / w) / (G / w)), which the loop reaches in whole
+steps, or max_steps where it is set. Compared with its runs in tests/conformance.
 """
 
 from __future__ import annotations
+
+from math import ceil
 
 from epochlint.run.counting import Batch, Counting, Steps
 from epochlint.run.known import DERIVED, UNKNOWN, WRITTEN, Known, between
@@ -24,7 +27,7 @@ _PEFT = {"lora": "lora", "freeze": "partial"}
 
 def read(reading: Reading) -> Run:
     run = Run(LABEL, reading.document.source, reading.span, (), reading.versions)
-    taker = Taker(run, reading, Loader("OmegaConf", converts_text=True))
+    taker = Taker(run, reading, Loader("OmegaConf", converts_text=False, reads_plain=True))
     versions = reading.versions.of("llamafactory")
     run.version = versions.low if versions.pinned else None
     run.eras = (Era("", _COUNTING, {"llamafactory": versions}),)
@@ -34,6 +37,7 @@ def read(reading: Reading) -> Run:
     taker.whole("max_steps", "max_steps", default=None, off=(-1, 0))
     taker.number("learning_rate", "learning_rate", default=1e-4)
     taker.whole("save_steps", "save_steps", default=None)
+    taker.number("save_epochs", "save_epochs", default=None)
     taker.number("logging_steps", "logging_steps", default=1)
     taker.whole("save_total_limit", "save_total_limit", default=None)
     taker.whole("sequence_length", "cutoff_len", default=MISSING)
@@ -56,8 +60,12 @@ def read(reading: Reading) -> Run:
     entry = reading.entry("train_dataset")
     if entry is not None:
         run.training.append(DataSource(entry[0].value.span))
+    known, old = tables.load("llamafactory", "v1"), tables.load("llamafactory", "config")
+    for key in reading.top:
+        if not known.known(key) and old.known(key):
+            taker.refuse((key,), f"{key} is a key of the usual format, not of the newer one", "LLaMA-Factory")
     for layer in reading.layers:  # the parser refuses keys that no class has (`v1/config/arg_parser.py`)
-        run.observations += slips(layer.mapping, [tables.load("llamafactory", "v1")], "LLaMA-Factory", rejected=True)
+        run.observations += slips(layer.mapping, [known], "LLaMA-Factory", rejected=True)
     return run
 
 
@@ -79,12 +87,17 @@ def _batch(get: Get, workers: int | None) -> Batch:
 def _steps(shape: Shape) -> Steps:
     each = max(1, shape.effective // shape.workers)
     per_epoch = shape.records // shape.workers // each
-    natural = int(shape.epochs * per_epoch)
+    natural = ceil(shape.epochs * per_epoch)
     return Steps(per_epoch, natural, shape.limit if shape.limit is not None else natural)
 
 
 def _checkpoints(get: Get, total: int, per_epoch: int) -> int | None:
-    return None
+    """None is written at the end."""
+    every, epochs = get("save_steps"), get("save_epochs")
+    if not every.exact or not epochs.exact:
+        return None
+    steps = max(1, int(per_epoch * epochs.number)) if epochs.number is not None else every.number
+    return int(total // steps) if steps else 0
 
 
 _COUNTING = Counting(_steps, None, batch=_batch, checkpoints=_checkpoints)

@@ -307,6 +307,7 @@ def refusals() -> list[tuple[str, dict[str, Any]]]:
         {"num_train_epochs": "3"},
         {"max_steps": "5"},
         {"max_steps": 2.5},
+        {"max_steps": 2.0},
         {"weight_decay": "0.1"},
         {"lr_scheduler_type": "cosine_annealing"},
         {"lr_scheduler_type": "cosine_with_min_lr"},
@@ -336,6 +337,8 @@ def refusals() -> list[tuple[str, dict[str, Any]]]:
         case("value", 31, "8", 1),
         case("value", 31, 8, "2"),
         case("value", 31, 8.0, 1),
+        case("value", 31, 8, 1.0),
+        case("value", 31, 8, 2.0),
     ]
     return out
 
