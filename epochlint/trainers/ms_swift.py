@@ -16,7 +16,7 @@ from epochlint.run.counting import Batch, Counting, Shape, Steps, by_loader, sha
 from epochlint.run.known import COMPANION, DEFAULT, DERIVED, UNKNOWN, WRITTEN, Known, between
 from epochlint.run.run import DataSource
 from epochlint.trainers import tables
-from epochlint.trainers.hf import keys, refusals
+from epochlint.trainers.hf import generations, keys, refusals
 from epochlint.trainers.hf.counting import STEPS_ONLY
 from epochlint.trainers.hf.reader import Hf
 from epochlint.trainers.ms_swift_rows import Keep
@@ -41,6 +41,10 @@ OWN_SCRIPTS = True
 LOADER = Loader("ms-swift", converts_text=True)
 _NEWEST = "<5.20"  # transformers, as 4.6.0 asks for it
 _BOTH_WARMUPS_REFUSED = "4.6"
+_RLHF_RECORDED = "4.6"
+# Methods whose trainers take the loader of transformers: they have no DataLoaderMixin (4.6.0, `rlhf_trainers/`).
+_PLAIN_LOADERS = frozenset({"kto", "orpo", "cpo", "simpo", "reward"})
+_BETAS = {"simpo": 2.0, "grpo": 0.04, "other": 0.5}  # 4.6.0, `arguments/rlhf_args.py`; 0.1 for the others
 
 _OWN = frozenset({
     "tuner_type", "train_type", "sft_type", "rlhf_type", "split_dataset_ratio", "torch_dtype", "loss_scale",
@@ -194,6 +198,11 @@ class _Reader:
             return MISSING
         return 1e-5 if tuning.value == "full" else 1e-4
 
+    @property
+    def _recorded(self) -> bool:
+        """Whether only versions remain whose preference tuning is recorded in tests/conformance."""
+        return self.versions.at_least(_RLHF_RECORDED) is True
+
     def _accumulation(self) -> None:
         """Left to the counting where nobody wrote it: it depends on the number of processes."""
         hf = self.hf
@@ -202,6 +211,8 @@ class _Reader:
             known = Known(None, DEFAULT) if default is None else UNKNOWN
             if isinstance(default, int):
                 known = Known(default, DEFAULT)
+            if hf.setting("method").value == "grpo" and default is None:  # one, in 4.6 (`_set_default`)
+                known = Known(1, DEFAULT) if self._recorded else between(1, 16, DEFAULT)
             hf.run.settings["accumulation"] = known if not hf.reading.open_ended else UNKNOWN
 
     def _cadence(self) -> None:
@@ -220,8 +231,17 @@ class _Reader:
         taker.whole("early_stopping_patience", "early_stop_interval", default=MISSING)
         taker.whole("lora_rank", "lora_rank", default=MISSING)
         taker.word("model", "model", "model_id_or_path", default=MISSING)
-        taker.number("beta", "beta", default=MISSING)
-        taker.whole("num_generations", "num_generations", default=MISSING)
+        method = hf.setting("method").value
+        told = self.kind == "rlhf" and self._recorded and method is not None
+        taker.number("beta", "beta", default=_BETAS.get(str(method), 0.1) if told else MISSING)
+        generates = told and method == "grpo"
+        taker.whole("num_generations", "num_generations", default=8 if generates else MISSING)
+        if generates:
+            taker.whole("num_iterations", "num_iterations", default=1)
+            taker.whole("generation_batch_size", "generation_batch_size", default=None)
+            written = taker.whole("steps_per_generation", "steps_per_generation", default=None)
+            if written.exact and written.value is None:
+                taker.derive("steps_per_generation", hf.setting("accumulation"))
         count = hf.setting("num_generations")
         # Distillation from a teacher (`teacher_model`, `teacher_kl_coef`) does without a group to compare with.
         distills = any(entry.key.startswith("teacher_") for entry, _ in hf.reading.entries())
@@ -260,11 +280,36 @@ class _Reader:
         share = hf.setting("validation_split")
         if share.number is not None and share.number > 1:
             taker.refuse(("split_dataset_ratio",), "split_dataset_ratio is a share, at most 1", "ms-swift")
+        if self.kind == "rlhf" and self._recorded:
+            self._refused_preferences()
         lazy = hf.entry("lazy_tokenize")
         if lazy is not None and isinstance(lazy.value, Scalar) and boolean(lazy.value) is True:
             for key in ("packing", "streaming"):
                 if hf.setting(key).value is True:
                     taker.refuse(("lazy_tokenize",), f"lazy_tokenize and {key} cannot be set together", "ms-swift")
+
+    def _refused_preferences(self) -> None:
+        """What `arguments/rlhf_args.py` and `pipelines/train/kto.py` of 4.6.0 refuse."""
+        hf, taker = self.hf, self.hf.taker
+        method = hf.setting("method").value
+        tuning = hf.setting("tuning")
+        adapts = tuning.exact and tuning.value != "full" and hf.setting("beta").value != 0
+        if hf.entry("ref_model") is not None and (adapts or method in ("orpo", "cpo", "simpo")):
+            taker.refuse(("ref_model",), "ref_model is only for full tuning with dpo, kto, ppo or grpo", "ms-swift")
+        strategy = text_of(hf.reading.node("truncation_strategy"))
+        if method == "grpo" and strategy in ("right", "split"):
+            taker.refuse(("truncation_strategy",), f"GRPO cuts with left or delete, not {strategy}", "ms-swift")
+        if method in ("orpo", "cpo", "simpo", "reward", "ppo"):
+            if hf.setting("packing").value is True:
+                taker.refuse(("packing",), "this rlhf_type does not pack", "ms-swift")
+            parallel = hf.reading.node("sequence_parallel_size")
+            if isinstance(parallel, Scalar) and (number(parallel) or 1) > 1:
+                taker.refuse(("sequence_parallel_size",), "this rlhf_type has no sequence parallelism", "ms-swift")
+        unpaired = text_of(hf.reading.node("loss_type")) == "apo_zero_unpaired"
+        absent = hf.entry("gradient_accumulation_steps") is None and not hf.reading.open_ended
+        if method == "kto" and self.versions.high == self.versions.low == "4.6.0" and absent and not unpaired:
+            reason = "KTO ends in a TypeError without gradient_accumulation_steps (4.6.0)"
+            taker.refuse(("rlhf_type",), reason, "ms-swift")
 
     # Data ---------------------------------------------------------------------------------------------------------
 
@@ -344,14 +389,22 @@ class _Reader:
             counting.batch = _batch
             if segment.warmup == STEPS_ONLY and counting.warmup is not None:
                 counting.warmup = _warmup(counting.warmup)
-            counting.steps = _steps(segment.up, segment.zero_limits)
-            if method in ("grpo", "ppo", None):  # counted in completions, by loops of their own
+            if method in _PLAIN_LOADERS:
+                counting.steps = by_loader(segment.up, segment.zero_limits)
+            else:
+                counting.steps = _steps(segment.up, segment.zero_limits)
+            if method == "grpo" and self._recorded:
+                counting.steps = generations.steps(generations.ROUNDS, segment.up, segment.zero_limits)
+            elif method in ("grpo", "ppo", None):  # counted in completions, by loops of their own
                 counting.steps = None
             return counting
 
+        paired = method == "kto" and text_of(self.hf.reading.node("loss_type")) != "apo_zero_unpaired"
         found = self.hf.eras(adapt)
         for era in found:  # each source's split is taken off its own rows already
-            era.counting.records = _records
+            era.counting.records = _paired if paired else _records
+            if self._recorded:
+                era.versions["ms-swift"] = self.versions
         return found
 
 
@@ -459,6 +512,15 @@ def _records(rows: Known, get: Get) -> Known:
     if get("packing").value is True:
         return between(1 if rows.low else 0, rows.high, basis=rows.basis)
     return rows
+
+
+def _paired(rows: Known, get: Get) -> Known:
+    """KTO pairs each row with the answer before it in its batch: a row left alone has its own, and is left out."""
+    workers = get("gpus").number
+    batch = times(get("per_device_batch"), get("accumulation"), int(workers) if workers is not None else None).number
+    if rows.number is None or not batch:
+        return between(max(0, int(rows.low or 0) - 1), rows.high, basis=rows.basis)
+    return rows if rows.number % batch != 1 else Known(int(rows.number) - 1, DERIVED, basis=rows.basis)
 
 
 # Data -----------------------------------------------------------------------------------------------------------------

@@ -30,9 +30,17 @@ class Keep:
     def __call__(self, row: object) -> bool | None:
         if not isinstance(row, dict):
             return False if row is None else None
+        if self.pairs and self._same(row):
+            return False
         if not self.pairs and not self._plain(row):
             return None
         return self.fits(row) if self.fits is not None else True
+
+    def _same(self, row: dict[object, object]) -> bool:
+        """Whether both answers are one and the same text, which the template refuses (`_rlhf_encode`)."""
+        rejected, messages = row.get("rejected_response"), row.get("messages")
+        last = messages[-1] if isinstance(messages, list) and messages else None
+        return isinstance(rejected, str) and isinstance(last, dict) and last.get("content") == rejected
 
     def _plain(self, row: dict[object, object]) -> bool:
         for key in _LISTS:
