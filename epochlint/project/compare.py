@@ -8,7 +8,6 @@ from epochlint.project.assumptions import Assumptions
 from epochlint.project.companions import Companions
 from epochlint.project.complete import complete
 from epochlint.project.family import siblings
-from epochlint.project.history import Earlier
 from epochlint.project.join import Joined, Joiner, Skipped
 from epochlint.project.repository import HistoryError, NoCommitError, folder_of, repository
 from epochlint.rules.engine import Baseline
@@ -18,6 +17,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Protocol
 
+    from epochlint.project.history import Earlier
     from epochlint.project.inline import Said
     from epochlint.project.survey import Surveys
     from epochlint.run.run import Run
@@ -77,6 +77,8 @@ class Comparisons:
         asked = self._asked
         if asked.since is None and not asked.git:
             return None
+        from epochlint.project.history import Earlier  # a hook on a file compares nothing
+
         try:
             tree = repository(folder_of(asked.paths))
             if tree is None:

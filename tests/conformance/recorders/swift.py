@@ -15,13 +15,11 @@ import io
 import json
 import os
 import tempfile
-import warnings
 from typing import Any
 
 import hf
 import recording
-import stubs
-import tiny
+from swift_ready import ready
 
 TOLD = ("gradient_accumulation_steps", "learning_rate", "eval_strategy", "eval_steps", "save_strategy", "save_steps")
 
@@ -197,27 +195,9 @@ def run(spec: dict[str, Any], model: str) -> dict[str, Any]:
 def main() -> None:
     """Run all cases and add them to the recording."""
     options = recording.arguments("Record ms-swift.", "swift.json")
-    import logging
-
-    import datasets
-    import peft  # noqa: F401  (with all that it imports of transformers: before anything is stood in for)
-    import torch
-    import trl  # noqa: F401
-
-    finder = stubs.install("modelscope", "cpm_kernels", "rouge", "jieba", "nltk", "oss2", "dacite", "binpacking")
-    import modelscope.hub.utils.utils as hub
-
-    warnings.simplefilter("ignore")
-    datasets.disable_progress_bars()
-    torch.set_num_threads(1)
-    with tempfile.TemporaryDirectory() as folder:
-        hub.get_cache_dir = lambda *args, **kwargs: folder
-        model = os.path.join(folder, "model")
-        tiny.model(model)
-        tiny.tokenizer().save_pretrained(model)
+    with ready() as (model, stubbed):
         chosen = {name: spec for name, spec in cases().items() if name.startswith(options.only)}
         runs = {}
-        logging.disable(logging.CRITICAL)
         for name, spec in chosen.items():
             runs[name] = recording.attempt(functools.partial(run, spec, model))
             if options.show:
@@ -226,7 +206,7 @@ def main() -> None:
     installed = {"ms-swift": version, **recording.packages("transformers", "accelerate", "datasets", "trl", "torch")}
     recording.report(version, runs)
     if not options.show:
-        told = {**installed, "stubbed": ", ".join(sorted(finder.made))}
+        told = {**installed, "stubbed": stubbed}
         recording.save(options.out, "recorders/swift.py", chosen, version, runs, told)
 
 

@@ -10,16 +10,13 @@ from __future__ import annotations
 
 import contextlib
 import io
-import logging
 import os
 import tempfile
-import warnings
 from typing import Any
 
 import awkward
 import recording
-import stubs
-import tiny
+from swift_ready import ready
 
 BASE: dict[str, Any] = {
     "use_hf": True,
@@ -78,27 +75,10 @@ def run(case: dict[str, Any], model: str) -> dict[str, Any]:
 
 def main() -> None:
     options = recording.arguments("Record ms-swift's records.", "swift_records.json")
-    import datasets
-    import peft  # noqa: F401  (with all that it imports of transformers: before anything is stood in for)
-    import torch
-    import trl  # noqa: F401
-
-    finder = stubs.install("modelscope", "cpm_kernels", "rouge", "jieba", "nltk", "oss2", "dacite", "binpacking")
-    import modelscope.hub.utils.utils as hub
-
-    warnings.simplefilter("ignore")
-    datasets.disable_progress_bars()
-    torch.set_num_threads(1)
-    with tempfile.TemporaryDirectory() as folder:
-        hub.get_cache_dir = lambda *args, **kwargs: folder
-        model = os.path.join(folder, "model")
-        tiny.model(model)
-        tiny.tokenizer().save_pretrained(model)
-        logging.disable(logging.CRITICAL)
+    with ready() as (model, stubbed):
         cases = awkward.cases(setups(), options.only)
-        told = {"stubbed": ", ".join(sorted(finder.made))}
         recording.all_cases(options, cases, lambda case: run(case, model), "ms-swift", "transformers", "datasets",
-                            **told)  # fmt: skip
+                            stubbed=stubbed)  # fmt: skip
 
 
 if __name__ == "__main__":
