@@ -14,6 +14,7 @@ from epochlint.project.inline import Said
 from epochlint.project.join import Joiner, Skipped
 from epochlint.project.lookup import Lookup
 from epochlint.project.marks import may_launch
+from epochlint.project.prepared import may_prepare
 from epochlint.project.scaling import may_scale
 from epochlint.project.silence import silence
 from epochlint.project.survey import Surveys
@@ -232,6 +233,7 @@ def may_matter(source: Source, path: str, settings: Settings) -> bool:
     return (
         registry.any_may_hold(source.text, source.path)
         or may_scale(source.text)
+        or may_prepare(source.text)
         or may_sweep(source.text)
         or may_launch(source)
         or settings.trainer(path) is not None

@@ -137,10 +137,12 @@ class Joiner:
         """What a training loop of somebody's own does with the settings."""
         if document.syntax in _PYTHONS:
             from epochlint.documents.python.model import PythonDocument
+            from epochlint.project.prepared import prepared_schedules
             from epochlint.project.scaling import scaled_rates
 
             if isinstance(document, PythonDocument):
                 self.joined.observations.extend(scaled_rates(document))
+                self.joined.observations.extend(prepared_schedules(document))
 
     def _queries(self, path: str, document: Document) -> None:
         """Jobs that a program starts by a query: a text in SQL."""
