@@ -281,18 +281,18 @@ class Survey:
             self._leaks = readings.leaks(known[name])
 
     def _find_leaks(self, training: list[str], validation: list[str]) -> Leaks | None:
-        from epochlint.records.repeats import Repeats, Shared, settle_leaks
+        from epochlint.records.repeats import Seen, Shared, settle_leaks
 
         run, most, readings = self._run, self.max_bytes, self._surveys.readings
-        numbers = Repeats()
+        seen = Seen()
         whole = True
         for source in run.validation:
             for path in source.paths:
                 for file in self.files_of(source, path):
-                    whole &= readings.of(file, most, self._least(source), (numbers,)).get("count") is not None
-        if not numbers.rows or not whole:
+                    whole &= readings.of(file, most, self._least(source), (seen,)).get("count") is not None
+        if not seen.rows or not whole:
             return None
-        shared = Shared(numbers.seen)
+        shared = Shared(seen.numbers)
         place = 0
         for source in run.training:
             for path in source.paths:
@@ -300,7 +300,7 @@ class Survey:
                     shared.file = place
                     place += 1
                     whole &= readings.of(file, most, self._wants(source), (shared,)).get("count") is not None
-        return settle_leaks(shared, training, validation, numbers.rows, most) if whole else None
+        return settle_leaks(shared, training, validation, seen.rows, most) if whole else None
 
 
 def _size(path: str) -> int:

@@ -514,14 +514,17 @@ def _parts(file: DataFile, looks: Sequence[Look]) -> list[int]:
         return []
     number = min(processes(), file.size // (PARTS_FROM // 4))
     starts = [0]
-    for index in range(1, number):
-        place = file.size * index // number
-        data = file.read_at(place, min(BLOCK, file.size - place))
-        begin = data.find(b"\n{")
-        if begin < 0:
-            return []  # long lines, or no records that begin with a brace
-        starts.append(place + begin + 1)
-    file.seek(0)
+    here = file.place()
+    try:
+        for index in range(1, number):
+            place = file.size * index // number
+            data = file.read_at(place, min(BLOCK, file.size - place))
+            begin = data.find(b"\n{")
+            if begin < 0:
+                return []  # long lines, or no records that begin with a brace
+            starts.append(place + begin + 1)
+    finally:
+        file.seek(here)  # its beginning has been read
     return starts if number > 1 else []
 
 

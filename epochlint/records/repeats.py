@@ -7,25 +7,29 @@ only those are read again and get digests of 16 bytes, which decide.
 from __future__ import annotations
 
 import json
+from itertools import groupby, islice
+from operator import itemgetter
 
 from epochlint.records.counting import MAX_BYTES, read_through
 from epochlint.records.looks import Look
 from epochlint.records.shapes import assistant_turns
+from epochlint.records.sorting import Sorted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-MOST_HELD = 1_000_000
-"""Records that may be the same as another, whose digests are held (24 bytes each); with more of them there is no
-telling."""
+MOST_HELD = 5_000_000
+"""Records that may be the same as another, whose digests are sorted (24 bytes each, those of prompts 40, on the disk
+where they are many); with more of them there is no telling. It is no less than the records of a file that are looked at
+one by one."""
 
 FIRST = 5
 """Groups of repeated records that are shown, and lines of each."""
 
-_SORTED = 100_000
-"""Digests that are sorted at once."""
-_FEW = 150_000
+_AT_ONCE = 1 << 12
+"""Entries that are put together before they are sorted in."""
+_FEW = 10_000
 _TABLE_BITS = 26
 _SIGNED_DEPTH = 6
 _MIX = 0x9E3779B97F4A7C15  # 2^64 over the golden ratio: spreads numbers that are near each other
@@ -128,8 +132,10 @@ def signature(value: object, depth: int = 0) -> int:
                 return hash(tuple(value))  # type: ignore[arg-type] # likewise
             except TypeError:
                 return 0
-        last = signature(value[-1], depth + 1)  # type: ignore[index] # likewise
-        return len(value) ^ signature(first, depth + 1) ^ last * 3  # type: ignore[arg-type] # likewise
+        number = len(value) ^ signature(first, depth + 1)  # type: ignore[arg-type] # likewise
+        for part in value[-2:]:  # type: ignore[index] # the last question, too: many have the same few answers
+            number = number * 3 ^ signature(part, depth + 1)
+        return number
     return 0
 
 
@@ -157,27 +163,24 @@ class Numbers:
         self._few: set[int] = set()
         self._table: bytearray | None = None
 
-    def add(self, number: int) -> bool:
-        """Whether it was there before (or seems so)."""
-        if self._table is None:
-            if number in self._few:
-                return True
+    def add(self, number: int) -> None:
+        number &= _WORD
+        table = self._table
+        if table is None:
             self._few.add(number)
             if len(self._few) > _FEW:
                 few, self._few = self._few, set()
                 self._table = bytearray(1 << (_TABLE_BITS - 3))
                 for old in few:
                     self.add(old)
-            return False
-        table = self._table
+            return
         mixed = number * _MIX & _WORD
         one, other = mixed >> 38, mixed >> 12 & 0x3FFFFFF
-        there = table[one >> 3] >> (one & 7) & table[other >> 3] >> (other & 7) & 1
         table[one >> 3] |= 1 << (one & 7)
         table[other >> 3] |= 1 << (other & 7)
-        return bool(there)
 
     def __contains__(self, number: int) -> bool:
+        number &= _WORD
         table = self._table
         if table is None:
             return number in self._few
@@ -189,106 +192,152 @@ class Numbers:
         return self._table is not None or bool(self._few)
 
 
-class Held(Look):
-    """Digests of some records, packed one behind the other, with what tells the file and the line.
+class _Entries(Look):
+    """Puts down an entry of some bytes for each record, or several; together they are sorted in `kept`."""
 
-    `full`: there were more than MOST_HELD.
-    """
+    __slots__ = ("_apart", "_new", "kept")
 
-    __slots__ = ("_entries", "_size", "file", "full")
+    def __init__(self, kept: Sorted) -> None:
+        self.kept = kept
+        self._new = bytearray()
+        self._apart = False
 
-    def __init__(self, more: int = 0) -> None:
-        """`more`: bytes kept beside the digest of each record."""
-        self.file = 0
-        self.full = False
-        self._size = 16 + more + 8
-        self._entries = bytearray()
+    def put(self, entry: bytes) -> None:
+        self._new += entry
+        if len(self._new) >= _AT_ONCE * self.kept.size and not self._apart:
+            self.settled()
 
-    def add(self, key: bytes | None, line: int, more: bytes = b"") -> None:
-        if key is not None and not self.full:
-            self._entries += key + more + self.file.to_bytes(2, "big") + line.to_bytes(6, "big")
-            self.full = len(self) > MOST_HELD
+    def part(self) -> None:
+        self._apart = True
+        self._new.clear()
 
     def state(self) -> object:
-        entries = bytes(self._entries)
-        self._entries.clear()
-        return self.full, entries
+        new = bytes(self._new)
+        self._new.clear()
+        return new
 
     def join(self, state: object) -> None:
-        full, entries = state  # type: ignore[misc] # as above
-        self._entries += entries  # type: ignore[has-type] # likewise
-        self.full = self.full or full or len(self) > MOST_HELD  # type: ignore[has-type] # likewise
+        assert isinstance(state, bytes)
+        self.kept.add(state)
 
-    def __len__(self) -> int:
-        return len(self._entries) // self._size
-
-    def groups(self) -> Iterator[list[tuple[int, int, bytes]]]:
-        """File, line and what was kept beside, of all records with the same digest; group after group."""
-        entries, size = self._entries, self._size
-        rounds = 1 + len(self) // _SORTED
-        for turn in range(rounds):
-            group: list[tuple[int, int, bytes]] = []
-            key = b""
-            for entry in sorted(
-                bytes(entries[start : start + size])
-                for start in range(0, len(entries), size)
-                if entries[start] % rounds == turn
-            ):
-                if entry[:16] != key:
-                    if len(group) > 1:
-                        yield sorted(group)
-                    group, key = [], entry[:16]
-                place = int.from_bytes(entry[-8:], "big")
-                group.append((place >> 48, place & 0xFFFFFFFFFFFF, entry[16:-8]))
-            if len(group) > 1:
-                yield sorted(group)
+    def settled(self) -> Sorted:
+        """All entries."""
+        self.kept.add(self._new)
+        self._new.clear()
+        return self.kept
 
 
-class Repeats(Look):
-    """Gives each record its number, and each prompt one. `again` holds those that occur twice."""
+class Repeats(_Entries):
+    """Gives each record its number, and each prompt one."""
 
-    __slots__ = ("_apart", "_numbers", "again", "prompts", "rows", "seen")
+    __slots__ = ("prompts", "rows")
 
     def __init__(self, prompts: bool = False) -> None:
+        super().__init__(Sorted(8, 2 * MOST_HELD))
         self.rows = 0
         self.prompts = prompts
-        self.seen, self.again = Numbers(), Numbers()
-        self._apart = False
-        self._numbers: list[int] = []
 
     def see(self, line: int, value: object) -> None:
         if value is None:
             return
         self.rows += 1
-        self._number(signature(value))
+        self.put((signature(value) & _WORD).to_bytes(8, "little"))
         if self.prompts:
             number = _prompt_number(value)
             if number is not None:
-                self._number(number)
+                self.put((number & _WORD).to_bytes(8, "little"))
 
-    def _number(self, number: int) -> None:
+    def part(self) -> None:
+        super().part()
+        self.rows = 0
+
+    def state(self) -> object:
+        rows, self.rows = self.rows, 0
+        return rows, super().state()
+
+    def join(self, state: object) -> None:
+        rows, new = state  # type: ignore[misc] # as above
+        self.rows += rows  # type: ignore[has-type] # likewise
+        super().join(new)  # type: ignore[has-type] # likewise
+
+    def again(self) -> Numbers | None:
+        """The numbers that occur twice, once asked for; None where there are too many to tell."""
+        found = Numbers()
+        kept = self.settled()
+        last = b""
+        for entry in kept:
+            if entry == last:
+                found.add(int.from_bytes(entry, "little"))
+            last = entry
+        kept.drop()
+        return found if not kept.full else None
+
+
+class Seen(Look):
+    """The numbers of records, to be found among those of others."""
+
+    __slots__ = ("_apart", "_new", "numbers", "rows")
+
+    def __init__(self) -> None:
+        self.rows = 0
+        self.numbers = Numbers()
+        self._apart = False
+        self._new: list[int] = []
+
+    def see(self, line: int, value: object) -> None:
+        if value is None:
+            return
+        self.rows += 1
         if self._apart:
-            self._numbers.append(number)
-        elif self.seen.add(number):
-            self.again.add(number)
+            self._new.append(signature(value))
+        else:
+            self.numbers.add(signature(value))
 
     def part(self) -> None:
         self._apart = True
         self.rows = 0
 
     def state(self) -> object:
-        state = self.rows, self._numbers
-        self.rows, self._numbers = 0, []
+        state = self.rows, self._new
+        self.rows, self._new = 0, []
         return state
 
     def join(self, state: object) -> None:
-        rows, numbers = state  # type: ignore[misc] # as above
+        rows, new = state  # type: ignore[misc] # as above
         self.rows += rows  # type: ignore[has-type] # likewise
-        for number in numbers:  # type: ignore[has-type] # likewise
-            self._number(number)
+        for number in new:  # type: ignore[has-type] # likewise
+            self.numbers.add(number)
 
 
-class _Same(Held):
+class _Held(_Entries):
+    """Digests of some records, with what tells the file and the line. `more`: bytes kept beside each digest."""
+
+    __slots__ = ("file",)
+
+    def __init__(self, more: int = 0, kept: Sorted | None = None) -> None:
+        """`kept`: where those of others are, too."""
+        super().__init__(kept if kept is not None else Sorted(16 + more + 8, MOST_HELD))
+        self.file = 0
+
+    def hold(self, key: bytes | None, line: int, more: bytes = b"") -> None:
+        if key is not None:
+            self.put(key + more + self.file.to_bytes(2, "big") + line.to_bytes(6, "big"))
+
+    def groups(self) -> Iterator[Iterator[tuple[bytes, int, int]]]:
+        """What was kept beside, file and line of the records of each digest, in this order. Each group is to be used
+        before the next is asked for: it may hold all records."""
+        for _, group in groupby(self.settled(), _KEY):
+            yield map(_place, group)
+
+
+_KEY = itemgetter(slice(16))
+
+
+def _place(entry: bytes) -> tuple[bytes, int, int]:
+    return entry[16:-8], int.from_bytes(entry[-8:-6], "big"), int.from_bytes(entry[-6:], "big")
+
+
+class _Same(_Held):
     """The digests of the records whose number occurs twice."""
 
     __slots__ = ("_again",)
@@ -299,10 +348,10 @@ class _Same(Held):
 
     def see(self, line: int, value: object) -> None:
         if value is not None and signature(value) in self._again:
-            self.add(digest(value), line)
+            self.hold(digest(value), line)
 
 
-class _SamePrompt(Held):
+class _SamePrompt(_Held):
     """The digests of the prompts whose number occurs twice, and beside them those of their answers."""
 
     __slots__ = ("_again",)
@@ -315,38 +364,53 @@ class _SamePrompt(Held):
         number = _prompt_number(value)
         parts = prompt_and_answer(value) if number is not None and number in self._again else None
         if parts is not None:
-            self.add(digest(parts[0]), line, digest(parts[1]) or b"?" * 16)
+            self.hold(digest(parts[0]), line, digest(parts[1]) or b"?" * 16)
 
 
 def settle(path: str, found: Repeats, complete: bool, max_bytes: int = MAX_BYTES) -> tuple[Duplicates, Disagreements]:
     """What really occurs twice in a file that was read before, by its digests: reads it again where something may."""
-    if not found.again or not complete:
+    again = found.again() if complete else None
+    if not again:
+        complete = again is not None
         return Duplicates(found.rows, found.rows, (), complete), Disagreements(0, 0, (), complete)
-    same, prompts = _Same(found.again), _SamePrompt(found.again)
-    again = read_through(path, (same, prompts) if found.prompts else (same,), max_bytes=max_bytes)
-    whole = again is not None and not again.estimated
+    same, prompts = _Same(again), _SamePrompt(again)
+    count = read_through(path, (same, prompts) if found.prompts else (same,), max_bytes=max_bytes)
+    if count is None or count.estimated:
+        return Duplicates(found.rows, found.rows, (), False), Disagreements(0, 0, (), False)
+    return _duplicates(found.rows, same), _disagreements(prompts)
+
+
+def _duplicates(rows: int, same: _Same) -> Duplicates:
     copies = 0
     groups: list[tuple[int, ...]] = []
-    if whole and not same.full:
-        for group in same.groups():
-            copies += len(group) - 1
-            groups = _first(groups, group)
-    duplicates = Duplicates(found.rows, found.rows - copies, tuple(groups), whole and not same.full)
+    for group in same.groups():
+        first = tuple(line for _, _, line in islice(group, FIRST))
+        copies += len(first) - 1 + sum(1 for _ in group)
+        if len(first) > 1:
+            groups = sorted([*groups, first])[:FIRST]
+    return Duplicates(rows, rows - copies, tuple(groups), not same.kept.full)
+
+
+def _disagreements(prompts: _SamePrompt) -> Disagreements:
     rows = disagreeing = 0
-    groups = []
-    if whole and not prompts.full:
-        for group in prompts.groups():
-            answers = {answer for _, _, answer in group}
-            if len(answers) > 1:
-                disagreeing += 1
-                rows += sum(answer != group[0][2] for _, _, answer in group) + 1
-                groups = _first(groups, [group[0], *(one for one in group if one[2] != group[0][2])])
-    return duplicates, Disagreements(disagreeing, rows, tuple(groups), whole and not prompts.full)
-
-
-def _first(groups: list[tuple[int, ...]], group: list[tuple[int, int, bytes]]) -> list[tuple[int, ...]]:
-    """The groups that begin first, with the first lines of each."""
-    return sorted([*groups, tuple(line for _, line, _ in group[:FIRST])])[:FIRST]
+    groups: list[tuple[int, ...]] = []
+    for group in prompts.groups():
+        first: list[int] = []  # lines with the answer that comes first in the file
+        others: list[int] = []  # with another; the first few of each
+        answers = like_first = together = 0
+        for _, same in groupby(group, itemgetter(0)):
+            lines = [line for _, _, line in islice(same, FIRST)]
+            number = len(lines) + sum(1 for _ in same)
+            answers += 1
+            together += number
+            if not first or lines[0] < first[0]:
+                lines, first, like_first = first, lines, number
+            others = sorted(others + lines)[:FIRST]
+        if answers > 1:
+            disagreeing += 1
+            rows += together - like_first + 1
+            groups = sorted([*groups, (first[0], *others[: FIRST - 1])])[:FIRST]
+    return Disagreements(disagreeing, rows, tuple(groups), not prompts.kept.full)
 
 
 def duplicates(path: str) -> Duplicates | None:
@@ -363,7 +427,10 @@ def same_prompt_different_answer(path: str) -> Disagreements | None:
     return settle(path, found, count is not None and not count.estimated)[1] if found.rows else None
 
 
-class Shared(Held):
+_TRAINING, _VALIDATION = b"t", b"v"  # in this order in a group
+
+
+class Shared(_Held):
     """The digests of training records that may be among the validation records, whose numbers are given."""
 
     __slots__ = ("_numbers",)
@@ -374,20 +441,17 @@ class Shared(Held):
 
     def see(self, line: int, value: object) -> None:
         if value is not None and signature(value) in self._numbers:
-            self.add(digest(value), line, b"t")
+            self.hold(digest(value), line, _TRAINING)
 
 
-class _Validation(Held):
-    """The digests of all validation records."""
+class _Validation(_Held):
+    """The digests of all validation records, put to those of the training records."""
 
     __slots__ = ()
 
-    def __init__(self) -> None:
-        super().__init__(more=1)
-
     def see(self, line: int, value: object) -> None:
         if value is not None:
-            self.add(digest(value), line, b"v")
+            self.hold(digest(value), line, _VALIDATION)
 
 
 def settle_leaks(
@@ -395,24 +459,25 @@ def settle_leaks(
 ) -> Leaks:
     """Which validation records are training records, by their digests: reads the validation data again where some
     may be. `rows`: validation records."""
-    if not len(shared):
-        return Leaks(0, rows, (), not shared.full)
-    held = _Validation()
+    kept = shared.settled()
+    if not len(kept):
+        return Leaks(0, rows, (), not kept.full)
+    held = _Validation(kept=kept)
     complete = True
     for held.file, path in enumerate(validation_paths):
         count = read_through(path, (held,), max_bytes=max_bytes)
         complete = complete and count is not None and not count.estimated
-    shared.join(held.state())
-    if shared.full or not complete:
-        return Leaks(0, rows, (), False)
     leaked = 0
     first: list[tuple[int, int, int, int]] = []
-    for group in shared.groups():
-        validation = [one for one in group if one[2] == b"v"]
-        if validation and len(validation) < len(group):
-            leaked += len(validation)
-            train = next(one for one in group if one[2] == b"t")
-            first = sorted([*first, (*train[:2], *validation[0][:2])])[:FIRST]
+    for group in held.groups():
+        side, *train = next(group)
+        others = (one for one in group if one[0] == _VALIDATION)
+        leak = next(others, None) if side == _TRAINING else None
+        if leak is not None:
+            leaked += 1 + sum(1 for _ in others)
+            first = sorted([*first, (train[0], train[1], leak[1], leak[2])])[:FIRST]
+    if kept.full or not complete:
+        return Leaks(0, rows, (), False)
     leaks = (Leak(validation_paths[v], line, train_paths[t], row) for t, row, v, line in first)
     return Leaks(leaked, rows, tuple(leaks), True)
 
@@ -420,16 +485,16 @@ def settle_leaks(
 def leaks(train_paths: Iterable[str], validation_paths: Iterable[str]) -> Leaks | None:
     """Validation records that are also training records; None where either side has none that can be read."""
     train, validation = list(train_paths), list(validation_paths)
-    numbers = Repeats()
-    counts = [read_through(path, (numbers,)) for path in validation]
-    if not numbers.rows:
+    seen = Seen()
+    counts = [read_through(path, (seen,)) for path in validation]
+    if not seen.rows:
         return None
-    shared = Shared(numbers.seen)
+    shared = Shared(seen.numbers)
     for shared.file, path in enumerate(train):
         counts.append(read_through(path, (shared,)))
     if not any(count is not None and count.rows for count in counts[len(validation) :]):
         return None
-    found = settle_leaks(shared, train, validation, numbers.rows)
+    found = settle_leaks(shared, train, validation, seen.rows)
     found.complete = found.complete and all(count is not None and not count.estimated for count in counts)
     return found
 

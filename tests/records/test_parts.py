@@ -68,6 +68,20 @@ def test_parts_give_what_the_whole_gives(path: str, monkeypatch: pytest.MonkeyPa
     assert set(forked) == {number}
 
 
+@pytest.mark.parametrize("why", ["one core", "long lines"])
+def test_a_file_that_is_not_read_in_parts_after_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, why: str) -> None:
+    row = '{"text": "x"}\n'
+    text = row * 100_000
+    if why == "long lines":
+        text += json.dumps({"text": "y" * 1_500_000}) + "\n"
+    (tmp_path / "data.jsonl").write_text(text)
+    monkeypatch.setattr(counting, "PARTS_FROM", 10_000)
+    monkeypatch.setattr(counting, "processes", lambda: 1 if why == "one core" else 2)
+    found = count(str(tmp_path / "data.jsonl"))
+    assert found is not None
+    assert found.rows == text.count("\n")
+
+
 def test_what_hangs_on_the_lines_before_is_read_in_order(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(counting, "PARTS_FROM", 10_000)
     monkeypatch.setattr(counting, "processes", lambda: 2)

@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 import json
+import random
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from epochlint.records import count, digest, duplicates, leaks, prompt_and_answer, repeats, same_prompt_different_answer
+from epochlint.records import (
+    count,
+    digest,
+    duplicates,
+    leaks,
+    prompt_and_answer,
+    repeats,
+    same_prompt_different_answer,
+    sorting,
+)
 
 
 def put(folder: Path, name: str, *records: Any) -> str:
@@ -113,16 +123,20 @@ def test_many_numbers_are_a_table_of_bits(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(repeats, "_FEW", 1000)
     numbers = repeats.Numbers()
     assert not numbers
-    assert sum(numbers.add(hash(str(number))) for number in range(50_000)) < 50
+    for number in range(50_000):
+        numbers.add(hash(str(number)))
     assert numbers
     assert all(hash(str(number)) in numbers for number in range(50_000))
     assert sum(hash(f"other {number}") in numbers for number in range(50_000)) < 500
-    assert sum(numbers.add(number) for number in range(1000)) < 50, "small numbers are spread, too"
+    small = repeats.Numbers()
+    for number in range(2000):
+        small.add(number)
+    assert sum(number in small for number in range(-50_000, 0)) < 500, "small numbers are spread, too"
 
 
 def test_duplicates_among_many_records(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(repeats, "_FEW", 100)
-    monkeypatch.setattr(repeats, "_SORTED", 50)
+    monkeypatch.setattr(sorting, "RUN", 50)
     rows = [chat(str(number), "a") for number in range(1000)] + [chat(str(number), "a") for number in range(300)]
     found = duplicates(put(tmp_path, "a.jsonl", *rows))
     assert found is not None
@@ -203,3 +217,42 @@ def test_prompt_and_answer(record: dict[str, Any], answer: Any) -> None:
 )  # fmt: skip
 def test_no_prompt_and_answer(record: Any) -> None:
     assert prompt_and_answer(record) is None
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_against_the_plain_way(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
+    monkeypatch.setattr(sorting, "RUN", 16)
+    monkeypatch.setattr(repeats, "_AT_ONCE", 5)
+    monkeypatch.setattr(repeats, "_FEW", 20)
+    source = random.Random(seed)
+
+    def rows(number: int) -> list[dict[str, Any]]:
+        return [chat(f"q{source.randrange(60)}", f"a{source.randrange(4)}") for _ in range(number)]
+
+    train, valid = rows(300), rows(40)
+    path, other = put(tmp_path, "train.jsonl", *train), put(tmp_path, "valid.jsonl", *valid)
+    texts = [json.dumps(row) for row in train]
+    twice = duplicates(path)
+    assert twice is not None
+    lines = {text: [at for at, one in enumerate(texts, 1) if one == text] for text in texts}
+    assert (twice.complete, twice.later_copies) == (True, len(texts) - len(lines))
+    assert list(twice.groups) == sorted(tuple(found[:5]) for found in lines.values() if len(found) > 1)[:5]
+
+    answered: dict[str, list[tuple[int, str]]] = {}
+    for at, row in enumerate(train, 1):
+        question, answer = row["messages"]
+        answered.setdefault(question["content"], []).append((at, answer["content"]))
+    groups, told = [], 0
+    for found in answered.values():
+        different = [at for at, answer in found if answer != found[0][1]]
+        if different:
+            groups.append((found[0][0], *different[:4]))
+            told += 1 + len(different)
+    disagreeing = same_prompt_different_answer(path)
+    assert disagreeing is not None
+    assert (disagreeing.prompts, disagreeing.rows) == (len(groups), told)
+    assert list(disagreeing.groups) == sorted(groups)[:5]
+
+    shared = leaks([path], [other])
+    assert shared is not None
+    assert shared.leaked == sum(json.dumps(row) in lines for row in valid)
