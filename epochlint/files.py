@@ -311,7 +311,12 @@ def skipped_path(path: str) -> bool:
 
 
 def discover(
-    given: Iterable[str], *, exclude: Iterable[str] = (), base: str | None = None, force_exclude: bool = False
+    given: Iterable[str],
+    *,
+    exclude: Iterable[str] = (),
+    base: str | None = None,
+    force_exclude: bool = False,
+    held: Callable[[str], list[str] | None] = lambda _: None,
 ) -> Iterator[Found]:
     """The files that some paths mean, each once, folders in a fixed order.
 
@@ -320,6 +325,8 @@ def discover(
     folders; installed packages, vendored code, tests and what runs have written are left out, so are files that
     `exclude` means (patterns as in `matcher`, from the folder `base`, else from the working directory).
     `force_exclude` leaves all of these out where they are named, too: a hook is given every changed file by name.
+    `held`: the sorted names of the files below a folder, where those count that git's index holds; None where those do
+    that lie there.
     """
     cwd = os.getcwd()
     patterns = list(exclude)
@@ -330,7 +337,8 @@ def discover(
     for path in given:
         if paths.isdir(path):
             real = paths.realpath(path)
-            for below, here in _walk(path, real):
+            names = held(path)
+            for below, here in _walk(path, real) if names is None else _of_index(real, names):
                 if here in seen:
                     continue
                 inner = paths.join(path, below) if path not in (".", "") else below
@@ -412,6 +420,15 @@ def _listed(real: str, names: list[str]) -> Iterator[tuple[str, str]]:
             yield name, path
         elif stat.S_ISLNK(mode) and paths.isfile(path):
             yield name, paths.realpath(path)
+
+
+def _of_index(real: str, names: list[str]) -> Iterator[tuple[str, str]]:
+    """As `_listed`, of files that need not lie there."""
+    kept: dict[str, bool] = {"": True}
+    for name in names:
+        folder, _, last = name.rpartition("/")
+        if readable(last) and not _TEST_FILE.match(last) and _kept(folder, kept):
+            yield name, paths.join(real, name)
 
 
 def _kept(folder: str, known: dict[str, bool]) -> bool:

@@ -207,7 +207,9 @@ def _documents(options: Options, settings: Nearest, lookup: Lookup, report: Repo
         return
     exclude = [*options.settings.exclude, *options.exclude]
     base = options.settings.folder
-    for found in discover(options.paths, exclude=exclude, force_exclude=options.force_exclude, base=base):
+    for found in discover(
+        options.paths, exclude=exclude, force_exclude=options.force_exclude, base=base, held=lookup.held
+    ):
         path = os.path.abspath(found.path)
         if (options.force_exclude or not found.named) and settings.of(path).excluded(path):
             continue

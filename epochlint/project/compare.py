@@ -86,7 +86,7 @@ class Comparisons:
             given = os.path.abspath(asked.paths[0]) if asked.stdin is not None else None
             earlier = Earlier(
                 tree, asked.since or "HEAD", self._lookup, self._joined.runs, asked.assume.versions(), self._said,
-                staged=asked.staged, given=given,
+                staged=asked.staged, asked=asked.since is not None, given=given,
             )  # fmt: skip
         except HistoryError as problem:
             # Before the first commit there is no HEAD, and a hook that names it must let that commit through.

@@ -13,7 +13,8 @@ from epochlint.files import LARGEST, Refusal, decode, read_bytes
 from epochlint.project.join import Joiner
 from epochlint.project.lookup import Lookup
 from epochlint.project.repository import HistoryError, folder_of, repository
-from epochlint.project.survey import data_files
+from epochlint.project.restored import Restored
+from epochlint.project.survey import data_files, data_tops
 from epochlint.source import Source
 
 TYPE_CHECKING = False
@@ -37,7 +38,7 @@ class Stored(Lookup):
     nothing; they are taken to have been what they are.
     """
 
-    __slots__ = ("_below", "_current", "_files", "_tracked", "repository")
+    __slots__ = ("_below", "_current", "_files", "_restored", "_tracked", "repository")
 
     def __init__(
         self, repository: Repository, files: dict[str, str], tracked: Collection[str], given_root: str | None
@@ -48,6 +49,7 @@ class Stored(Lookup):
         self._files = files
         self._tracked = tracked
         self._current: dict[str, bool] = {}
+        self._restored = Restored(repository.blobs)
         self._below: dict[str, list[str]] = {}
         for path in files:
             folder = os.path.dirname(path)
@@ -105,6 +107,26 @@ class Stored(Lookup):
             found = self._current[path] = self._same(path, name) if name is not None else self._is_unknown(path)
         return found
 
+    def on_disk(self, path: str) -> str | None:
+        name = self._files.get(path)
+        if name is not None:
+            return path if self.is_current(path) else self._restored.place(path, [(path, name)])
+        if path not in self._below and self._is_unknown(path):
+            return path
+        # A folder is what it was where its data are, and where none has come to them or gone from them. Of what git
+        # does not hold in it nothing is known then.
+        then = [file for file in self.below([path]) if _matters(file)]
+        if all(map(self.is_current, then)) and not any(self._is_new(file, path) for file in self._tracked):
+            return path
+        from epochlint.records import expand
+
+        mixed = any(map(self._is_unknown, expand(path)))
+        return None if mixed else self._restored.place(path, [(file, self._files[file]) for file in then])
+
+    def _is_new(self, path: str, folder: str) -> bool:
+        """Whether a file of data lies in a folder that was not there then."""
+        return path.startswith(folder + os.sep) and path not in self._files and _matters(path) and os.path.exists(path)
+
     def _same(self, path: str, name: str) -> bool:
         """Whether a file on disk holds what an object does: its bytes, the same lines with other ends, or what a
         pointer of Git LFS stands for."""
@@ -119,6 +141,10 @@ class Stored(Lookup):
                 return True
         stored = self.repository.blobs.read(name, 1024) or b""
         return stored.startswith(_POINTER) and b"oid sha256:" + sha256(data).hexdigest().encode() in stored
+
+    def held(self, folder: str) -> list[str]:
+        top = os.path.abspath(folder)
+        return [os.path.relpath(path, top).replace(os.sep, "/") for path in self.below([top])]
 
     def below(self, folders: Iterable[str]) -> Iterator[str]:
         """The files at or below some paths, sorted."""
@@ -136,6 +162,13 @@ class Stored(Lookup):
         return document
 
 
+def _matters(path: str) -> bool:
+    """Whether a file of a folder of data has a part in what is loaded from it."""
+    from epochlint.records import format_of
+
+    return os.path.basename(path) in ("README.md", ".huggingface.yaml") or format_of(path) is not None
+
+
 class Earlier:
     """The runs of an earlier revision that belong to files changed since.
 
@@ -143,7 +176,7 @@ class Earlier:
     another repository (a submodule), of which nothing can be told.
     """
 
-    __slots__ = ("_pairs", "changed", "elsewhere", "joined", "lookup", "said", "then")
+    __slots__ = ("_pairs", "_read_data", "changed", "elsewhere", "joined", "lookup", "said", "then")
 
     def __init__(
         self,
@@ -155,10 +188,12 @@ class Earlier:
         said: Said,
         *,
         staged: bool = False,
+        asked: bool = True,
         given: str | None = None,
     ) -> None:
-        """`runs` are those of today; `staged`: they stand in the index; `given`: one is read from standard input under
-        that path. Raises HistoryError."""
+        """`runs` are those of today; `staged`: they stand in the index; `asked`: somebody asked for the comparison;
+        `given`: one run is read from standard input under that path. Raises HistoryError."""
+        self._read_data = asked and not staged
         commit = repository.base(revision)
         self.lookup = lookup
         self.changed = repository.changes(commit, None)
@@ -169,7 +204,7 @@ class Earlier:
             self._compare(path for run in runs for path in self._files_of(run))
         if given is not None and given in files:
             self.changed[given] = given
-        touched = [run for run in runs if self._in_files(run)]
+        touched = [run for run in runs if self.touches(run)]
         wanted = [self._then(path) for run in touched for path in self._written_in(run)]
         documents = [
             (path, document)
@@ -206,11 +241,24 @@ class Earlier:
 
     def touches(self, run: Run) -> bool:
         """Whether a changed file has a part in a run: it is the run's own, a setting stands there, or it is data."""
-        return self._in_files(run) or any(
-            file in self.changed or not self.then.is_current(file)
-            for source in (*run.training, *run.validation)
-            for path in source.paths
-            for file in data_files(source, path, self.lookup)
+        return self._in_files(run) or self._in_data(run)
+
+    def _in_data(self, run: Run) -> bool:
+        for source in (*run.training, *run.validation):
+            for path in source.paths:
+                if any(map(self._differs, (top for top, _ in data_tops(source, path, self.lookup)))):
+                    return True
+                # Whether a large file is what it was takes reading it: not where nobody asked for a comparison.
+                if self._read_data and not all(map(self.then.is_current, data_files(source, path, self.lookup))):
+                    return True
+        return False
+
+    def _differs(self, top: str) -> bool:
+        """Whether a file of data is another than then, or one has come to a folder or gone from it, as git knows it."""
+        if top in self.changed or top in self.then:
+            return top in self.changed
+        return any(path.startswith(top + os.sep) and _matters(path) for path in self.changed) or any(
+            _matters(path) and not self.lookup.is_file(path) for path in self.then.below([top])
         )
 
     def of(self, run: Run) -> Run | None:

@@ -149,6 +149,10 @@ class Lookup:
         """Whether a file on disk is what is meant here by its path."""
         return True
 
+    def on_disk(self, path: str) -> str | None:
+        """Where the file or folder that is meant here by a path can be read from disk; None where it cannot be had."""
+        return path
+
     def start_of(self, path: str, most: int) -> bytes:
         """The bytes of a file of at most `most` bytes; nothing of a larger one."""
         try:
@@ -182,6 +186,10 @@ class Lookup:
             found = [path for place in places for path in self.files(place) if path.endswith(suffixes)]
             found = self._near[folder, suffixes] = found[:_COMPANION_COUNT]
         return found
+
+    def held(self, folder: str) -> list[str] | None:
+        """The sorted names of the files below a folder; None where those count that lie there."""
+        return None
 
     def files(self, folder: str) -> list[str]:
         """The files of a folder, sorted."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 
 from epochlint.run.known import ESTIMATED, ON_ESTIMATE, between
 
@@ -311,29 +312,38 @@ def _size(path: str) -> int:
 
 
 def data_files(source: DataSource, path: str, lookup: Lookup) -> list[str]:
-    """The data files that a path in a config means: itself, a folder's, or those of a glob; all inside the project.
-    None of them where one is not what it was at the revision that is looked at."""
-    files = _data_files(source, path, lookup)
-    return files if all(map(lookup.is_current, files)) else []
+    """The data files that a path in a config means: itself, a folder's, or those of a glob; all inside the project, and
+    as they were at the revision that is looked at. None of them where those cannot be had."""
+    root = lookup.root(source.base)
+    for top, pattern in data_tops(source, path, lookup):
+        place = lookup.on_disk(top)
+        if place is None:
+            return []
+        if not pattern and os.path.isfile(place):
+            return [place]
+        from epochlint.records import expand, splits
 
-
-def _data_files(source: DataSource, path: str, lookup: Lookup) -> list[str]:
-    base = source.base
-    found = lookup.resolve(path, base)
-    if found is not None and os.path.isfile(found):
-        return [found]
-    if found is None and not any(mark in path for mark in "*?["):
-        return []
-    from epochlint.records import expand, splits
-
-    root = lookup.root(base)
-    if found is not None:
-        dealt = splits(found, root=root)
-        if len(dealt) > 1:  # which of them is meant, the split says
-            return dealt.get((source.split or "").partition("[")[0], [])
-        return list(expand(found, root=root))
-    for start in (base, root, lookup.working):
-        files = list(expand(os.path.join(start, path), root=root))
+        inside = root if place == top else place
+        if not pattern:
+            dealt = splits(place, root=inside)
+            if len(dealt) > 1:  # which of them is meant, the split says
+                return dealt.get((source.split or "").partition("[")[0], [])
+        files = expand(os.path.join(place, pattern) if pattern else place, root=inside)
         if files:
-            return files
+            return list(files)
     return []
+
+
+def data_tops(source: DataSource, path: str, lookup: Lookup) -> list[tuple[str, str]]:
+    """The file or folder that a path means (and ""), or the folders in which a pattern is looked for, and the pattern
+    from there."""
+    found = lookup.resolve(path, source.base)
+    if found is not None:
+        return [(found, "")]
+    fixed = re.split(r"[*?\[]", path, maxsplit=1)[0]
+    if fixed == path:
+        return []
+    folder = os.path.dirname(fixed)
+    starts = dict.fromkeys((source.base, lookup.root(source.base), lookup.working))
+    tops = [os.path.normpath(os.path.join(start, folder)) for start in starts]
+    return [(top, path[len(folder) :].lstrip("/")) for top in tops if lookup.is_there(top)]

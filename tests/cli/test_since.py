@@ -153,6 +153,20 @@ def test_what_is_staged_counts_and_not_what_lies_there(tree: Path, run: Run) -> 
     assert "new.yaml" not in _since(run, "HEAD", "--staged").out, "not in the index"
 
 
+def test_what_is_staged_and_lies_there_no_more(tree: Path, run: Run) -> None:
+    (tree / "configs").mkdir()
+    (tree / "configs/a.yaml").write_text(config(2))
+    (tree / "configs/b.yaml").write_text(config(2))
+    commit(tree)
+    (tree / "configs/a.yaml").write_text(config(16))
+    git(tree, "add", "-A")
+    shutil.rmtree(tree / "configs")
+    git(tree, "rm", "-q", "--cached", "configs/b.yaml")
+    found = _since(run, "HEAD", "--staged").json
+    assert [one["path"] for one in found["findings"] if one["code"] == "LRN001"] == ["configs/a.yaml"]
+    assert found["files"] == 2, "sft.yaml, and the staged one"
+
+
 @pytest.mark.parametrize("words", [("-a",), ("sft.yaml",), ("--only", "sft.yaml"), ("--include", "sft.yaml")])
 def test_the_index_of_a_commit_that_prepares_one_of_its_own(tree: Path, tmp_path: Path, words: tuple[str, ...]) -> None:
     """`git commit -a` and `git commit FILE` hand their hooks another index than the repository's."""
@@ -209,8 +223,108 @@ def test_changed_only_looks_at_data_too(tree: Path, run: Run) -> None:
     assert "WRM005" in _since(run, "HEAD", "--changed-only").codes
     commit(tree)
     assert "WRM005" in _since(run, "HEAD~1", "--changed-only").codes
-    # What the data was is not what it is: nothing is said of the earlier run's length.
-    assert "WRM010" not in _since(run, "HEAD~1").codes
+
+
+# Data of then ---------------------------------------------------------------------------------------------------------
+
+ROW = '{"messages": [{"role": "user", "content": "q"}, {"role": "assistant", "content": "a"}]}\n'
+TRAINS = """\
+from datasets import load_dataset
+from trl import SFTConfig, SFTTrainer
+rows = load_dataset(%s, split='train')
+args = SFTConfig(
+    output_dir='o', per_device_train_batch_size=8, num_train_epochs=1, learning_rate=2e-5, warmup_steps=30,
+    lr_scheduler_type='cosine',
+)
+SFTTrainer('m', args=args, train_dataset=rows).train()
+"""
+ASSUMED = ("--assume", "gpus=1,transformers=4.57.6")
+
+
+def _copied(done: Done) -> list[str]:
+    assert done.err == ""
+    return [one["message"] for one in done.json["findings"] if one["code"] == "WRM010"]
+
+
+@pytest.mark.parametrize(
+    ("written", "path"),
+    [
+        ("'json', data_files='data/train.jsonl'", "data/train.jsonl"),
+        ("'./data'", "data/train.jsonl"),
+        ("'json', data_files='data/*.jsonl'", "data/train.jsonl"),
+        ("'json', data_files='data/train.jsonl.gz'", "data/train.jsonl.gz"),
+    ],
+)
+def test_data_that_is_committed_is_counted_as_it_was(tree: Path, run: Run, written: str, path: str) -> None:
+    import gzip
+
+    def rows(number: int) -> None:
+        text = (ROW * number).encode()
+        (tree / path).write_bytes(gzip.compress(text) if path.endswith(".gz") else text)
+
+    (tree / "data").mkdir()
+    rows(4000)
+    (tree / "train.py").write_text(TRAINS % written)
+    commit(tree)
+    assert _copied(_since(run, "HEAD", *ASSUMED)) == []
+    rows(800)
+    shorter = "30 warmup steps as in the earlier revision, but the run has 100 steps instead of 500"
+    assert shorter in _copied(_since(run, "HEAD", *ASSUMED))[0]
+    git(tree, "add", "-A")
+    rows(4000)
+    assert shorter in _copied(_since(run, "HEAD", "--staged", *ASSUMED))[0], "the index, not what lies there"
+    rows(800)
+    commit(tree)
+    assert shorter in _copied(_since(run, "HEAD~1", *ASSUMED))[0]
+
+
+def test_files_that_came_to_a_folder_of_data_and_went_from_it(tree: Path, run: Run) -> None:
+    (tree / "data").mkdir()
+    (tree / "data/a.jsonl").write_text(ROW * 3000)
+    (tree / "data/b.jsonl").write_text(ROW * 1000)
+    (tree / "train.py").write_text(TRAINS % "'./data'")
+    commit(tree)
+    (tree / "data/a.jsonl").unlink()
+    commit(tree)
+    assert "125 steps instead of 500" in _copied(_since(run, "HEAD~1", *ASSUMED))[0]
+    (tree / "data/c.jsonl").write_text(ROW * 3000)
+    commit(tree)
+    assert "500 steps instead of 125" in _copied(_since(run, "HEAD~1", *ASSUMED))[0]
+    # What git does not hold may have been anything then.
+    (tree / ".gitignore").write_text("d.jsonl\n")
+    (tree / "data/d.jsonl").write_text(ROW * 10)
+    (tree / "data/c.jsonl").unlink()
+    assert _copied(_since(run, "HEAD", *ASSUMED)) == []
+
+
+def test_more_data_in_larger_batches_is_no_shorter_run(tree: Path, run: Run) -> None:
+    (tree / "data.jsonl").write_text(ROW * 1000)
+    (tree / "train.py").write_text(TRAINS % "'json', data_files='data.jsonl'")
+    commit(tree)
+    (tree / "data.jsonl").write_text(ROW * 4000)
+    (tree / "train.py").write_text((TRAINS % "'json', data_files='data.jsonl'").replace("size=8", "size=32"))
+    assert _copied(_since(run, "HEAD", *ASSUMED)) == []
+
+
+def test_a_pointer_to_data_elsewhere_is_no_data(tree: Path, run: Run) -> None:
+    from hashlib import sha256
+
+    def pointer(text: str) -> str:
+        digest = sha256(text.encode()).hexdigest()
+        return f"version https://git-lfs.github.com/spec/v1\noid sha256:{digest}\nsize {len(text)}\n"
+
+    (tree / "data.jsonl").write_text(pointer(ROW * 4000))
+    (tree / "train.py").write_text(TRAINS % "'json', data_files='data.jsonl'")
+    commit(tree)
+    (tree / "data.jsonl").write_text(pointer(ROW * 800))
+    commit(tree)
+    for lies_there in (pointer(ROW * 800), ROW * 800):
+        (tree / "data.jsonl").write_text(lies_there)
+        assert _copied(_since(run, "HEAD~1", *ASSUMED)) == []
+    # The same data, which LFS has brought on this side alone: the run has not changed.
+    (tree / "data.jsonl").write_text(ROW * 4000)
+    (tree / "train.py").write_text((TRAINS % "'json', data_files='data.jsonl'").replace("epochs=1", "epochs=5"))
+    assert "2500 steps instead of 500" in _copied(_since(run, "HEAD~1", *ASSUMED))[0].replace(",", "")
 
 
 # Where there is little or nothing to compare with ---------------------------------------------------------------------
