@@ -203,8 +203,12 @@ class Joiner:
 
             start.data_parallel = False
             start.processes = Count(reason="the script may spread the model over the GPUs")
+        modules = [path for path in self._modules_of(launch) if path != script]
         if script is not None and self._scripted(script, launch, configs):
             self._use(script)
+        elif named := [path for path in modules if self._scripted(path, launch, [])]:
+            for path in named:
+                self._use(path)
         else:
             self._direct(launch, configs, script)
         for run in self.joined.runs[before:]:
@@ -249,6 +253,11 @@ class Joiner:
         if program[:1] == ("module",):  # python -m package.train: the working directory is where it looks
             return self.modules.path(program[1], os.path.join(launch.folder, ""), self.lookup.working)
         return None
+
+    def _modules_of(self, launch: Launch) -> list[str]:
+        """The Python modules that a launch names as configs (`xtuner train config.py`)."""
+        found = [self.lookup.resolve(named.raw, launch.folder) for named in launch.start.configs("module")]
+        return [path for path in found if path is not None and self.lookup.is_file(path)]
 
     @property
     def modules(self) -> Modules:
@@ -336,7 +345,9 @@ class Joiner:
         python = self._python(document)
         if python is None:
             return
-        launches = [launch for launch in self._near(path) if self._script_of(launch) == path]
+        launches = [
+            launch for launch in self._near(path) if self._script_of(launch) == path or path in self._modules_of(launch)
+        ]
         for launch in launches:
             self._launched(launch)
         if not launches:
@@ -380,6 +391,20 @@ class Joiner:
                 launch=launch,
             )
             self._called.extend((run, home is not python) for run in self.joined.runs[before:])
+        return self._module(python, path, launch) or found
+
+    def _module(self, python: PythonDocument, path: str, launch: Launch | None) -> bool:
+        """The runs of a module that is itself a config, by what its names hold."""
+        found = False
+        for entry in registry.of_module(python.source.text) if python.names is not None else ():
+            for mapping in entry.load().recognise(python):
+                found = True
+                layers = [Layer(mapping, WRITTEN)]
+                command: tuple[str, ...] = ()
+                if launch is not None:
+                    layers.insert(0, Layer(launch.start.arguments, LAUNCH))
+                    command = launch.start.program
+                self._read(entry, python, layers, path, command=command, launch=launch)
         return found
 
     def _home_of(self, call: Call, python: PythonDocument) -> Document:
@@ -482,7 +507,8 @@ class Joiner:
             return notebook.read(document.source, load=load, flags=flags, environment=environment, find=find)
         from epochlint.documents import python
 
-        return python.read(document.source, load=load, flags=flags, environment=environment, find=find)
+        names = bool(registry.of_module(document.source.text))
+        return python.read(document.source, load=load, flags=flags, environment=environment, find=find, names=names)
 
     # Configs ------------------------------------------------------------------------------------------------------
 

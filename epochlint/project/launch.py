@@ -108,7 +108,8 @@ _FILE_ENDS = (".yaml", ".yml", ".json", ".jsonc", ".toml")
 
 
 class NamedFile:
-    """A file that a launch names. `role`: "config", "deepspeed", "accelerate" or "script"; "body" is JSON itself."""
+    """A file that a launch names. `role`: "config", "module" (a config in Python), "deepspeed", "accelerate" or
+    "script"; "body" is JSON itself."""
 
     __slots__ = ("role", "scalar")
 
@@ -538,6 +539,8 @@ def _name(start: Start, role: str, node: Node) -> None:
             item = Scalar(item.span, raw, raw, True)
         if raw.lower().endswith(_FILE_ENDS):
             start.config_paths.append(NamedFile(role, item))
+        elif role == "config" and raw.endswith(".py"):
+            start.config_paths.append(NamedFile("module", item))
 
 
 def _hydra(start: Start, entry: Entry, folder: Node | None) -> None:

@@ -58,13 +58,16 @@ class Entry:
 
     `marks` is a regular expression over the text of a document or a launch. `packages` are the top-level Python
     packages whose calls can be its configs. `companion`: the file belongs to a run, it is none itself. `endings`: files
-    of other names are not its configs, however common its marks are there.
+    of other names are not its configs, however common its marks are there. `modules`: its configs are Python modules,
+    by what their names hold.
 
     `words` are the marks that are plain text, `cores` what the others hold in any case: looking for words is twenty
     times as quick as an expression that begins with any of them.
     """
 
-    __slots__ = ("_pattern", "_rest", "companion", "cores", "endings", "marks", "module", "packages", "words")
+    __slots__ = (
+        "_pattern", "_rest", "companion", "cores", "endings", "marks", "module", "modules", "packages", "words",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -73,6 +76,7 @@ class Entry:
         packages: tuple[str, ...] = (),
         companion: bool = False,
         endings: tuple[str, ...] = (),
+        modules: bool = False,
     ) -> None:
         self.module = module
         self.marks = marks
@@ -84,6 +88,7 @@ class Entry:
         self.packages = packages
         self.companion = companion
         self.endings = endings
+        self.modules = modules
 
     def may_hold(self, text: str) -> bool:
         contains = text.__contains__
@@ -149,6 +154,7 @@ TRAINERS: tuple[Entry, ...] = (
     Entry("megatron_bridge", r"train_iters|train_samples"),
     Entry("verl", r"total_epochs|total_training_steps"),
     Entry("openrlhf", r"openrlhf\.cli"),
+    Entry("xtuner", r"\bxtuner\b|\bread_base\b", ("xtuner",), modules=True),
     Entry("h2o", r"llm_backbone"),
     Entry("ludwig", r"input_features|output_features"),
     Entry("mistral_finetune", r"model_id_or_path"),
@@ -247,6 +253,11 @@ def recognise(document: Document) -> list[tuple[Entry, Mapping]]:
         if found:
             break
     return found
+
+
+def of_module(text: str) -> list[Entry]:
+    """Whose config a Python module with that text can be."""
+    return [entry for entry in TRAINERS if entry.modules and entry.may_hold(text)]
 
 
 def labelled(label: str) -> Entry | None:

@@ -65,16 +65,18 @@ def read(
     flags: Mapping | None = None,
     environment: dict[str, str] | None = None,
     find: Find | None = None,
+    names: bool = False,
 ) -> PythonDocument:
     """Read a script; nothing in it is run.
 
     `load` gives the config file under a path as the script writes it, None where there is none. `flags` are what a
     launch passes (keys without dashes); without them a flag's default counts. `environment` holds the variables that
-    a launch sets. `find` gives the modules of the project that the script imports; without it they are unknown. What
-    cannot be read is a `Problem`; nothing is raised.
+    a launch sets. `find` gives the modules of the project that the script imports; without it they are unknown.
+    `names`: keep what the module's names hold, for a module that is itself a config. What cannot be read is a
+    `Problem`; nothing is raised.
     """
     if flags is None and not may_train(source.text):
         return PythonDocument(source)
     from epochlint.documents.python.script import read_script
 
-    return read_script(source, load=load, flags=flags, environment=environment, find=find)
+    return read_script(source, load=load, flags=flags, environment=environment, find=find, names=names)

@@ -451,7 +451,8 @@ class PythonDocument(Document):
     `imports`: local name -> dotted origin. `stars`: the modules of star imports. `environment`: variables that the
     program sets itself (`os.environ["CUDA_VISIBLE_DEVICES"] = "0"`). `commands`: the shell lines of a notebook.
     `files`: the texts that a notebook writes to files (`%%writefile train.yaml`), by path. `texts`: the program's own
-    text, and those of the project's modules that it imports.
+    text, and those of the project's modules that it imports. `names`: what the names of a module that is itself a
+    config hold at its end (key spans where they are assigned last); None where nobody asked.
     """
 
     __slots__ = (
@@ -462,6 +463,7 @@ class PythonDocument(Document):
         "files",
         "imports",
         "loads",
+        "names",
         "outputs",
         "parsers",
         "stars",
@@ -481,3 +483,4 @@ class PythonDocument(Document):
         self.files: dict[str, Excerpt] = {}
         self.outputs: list[Output] = []
         self.texts: list[str] = [source.text]
+        self.names: Mapping | None = None

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from epochlint.documents.document import Problem
+import ast
+
+from epochlint.documents.document import Entry, Mapping, Problem
 from epochlint.documents.python.calls import merged, read_uncalled
 from epochlint.documents.python.interpreter import BudgetError, Interpreter
 from epochlint.documents.python.model import PythonDocument
@@ -11,10 +13,9 @@ from epochlint.documents.python.values import export
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import ast
     from collections.abc import Callable
 
-    from epochlint.documents.document import Document, Mapping
+    from epochlint.documents.document import Document
     from epochlint.documents.python.interpreter import Find
     from epochlint.source import Source
 
@@ -26,6 +27,7 @@ def read_script(
     flags: Mapping | None = None,
     environment: dict[str, str] | None = None,
     find: Find | None = None,
+    names: bool = False,
 ) -> PythonDocument:
     """See `documents.python.read`."""
     document = PythonDocument(source)
@@ -36,8 +38,24 @@ def read_script(
     interpreter = Interpreter(Locator(source), load, flags, environment, find)
     run(interpreter, [(interpreter.at, tree)], document)
     if interpreter.imported and any(problem.kind == "too-large" for problem in document.problems):
-        return read_script(source, load=load, flags=flags, environment=environment)  # with the others it is too much
+        # with the others it is too much
+        return read_script(source, load=load, flags=flags, environment=environment, names=names)
+    if names and not document.problems:
+        document.names = _names(interpreter, tree)
     return document
+
+
+def _names(interpreter: Interpreter, tree: ast.Module) -> Mapping:
+    """What the names of a module hold at its end; those of another module that it imports whole may be missing."""
+    at, held = interpreter.at, interpreter.module.names
+    places = {
+        target.id: at.span(target)
+        for statement in tree.body
+        for target in getattr(statement, "targets", [getattr(statement, "target", None)])
+        if isinstance(target, ast.Name)
+    }
+    entries = [Entry(name, places.get(name, value.span), export(value)) for name, value in held.items()]
+    return Mapping(at.source.span(0, 0), entries, open_ended=bool(interpreter.stars))
 
 
 def run(interpreter: Interpreter, pieces: list[tuple[Locator, ast.Module]], document: PythonDocument) -> None:
