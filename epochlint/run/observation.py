@@ -16,6 +16,7 @@
 | rejected | reason, consumer | a combination that the trainer's own validation refuses |
 | renamed | package, old, new, gone_in, same_meaning, consumer | a key table and the possible versions |
 | schedule_longer | reason | a trainer whose schedule is built for more steps than it runs |
+| peak_never_reached | reason | a schedule whose warmup leaves the rate where it begins |
 | two_warmups | wins, outcome ("steps win", "ratio wins", "rejected") | a trainer |
 | warmup_unit | value, key, reads_as, outcome ("rejected", "one step", "a share", "nothing") | a trainer |
 | schedule_length | key, value, reason | a trainer with a decay length of its own |

@@ -4,7 +4,8 @@ Read in xtuner 0.1.23 and 0.2.0 (`tools/train.py`, `engine/runner/loops.py`, `da
 `dataset/samplers/length_grouped.py`) with mmengine 0.10.7 (`runner/loops.py`, `optim/optimizer/optimizer_wrapper.py`,
 `optim/scheduler/param_scheduler.py`), recorded in tests/conformance: the loop runs epochs x len(loader) micro-batches;
 a step comes after every `accumulative_counts` of them, across the ends of epochs, and after the last one, which
-DeepSpeed leaves out. The schedulers count micro-batches: `end=0.03 * max_epochs` is int(that x len(loader)) of them.
+DeepSpeed leaves out. The schedulers count micro-batches: `end=0.03 * max_epochs` is int(that x len(loader)) of them,
+so the warmup in steps is right to within one.
 
 The newer trainer (InternLM/xtuner at b934f462, `v1/train/trainer.py`) packs always: only `total_step` tells its length.
 """
@@ -14,7 +15,7 @@ from __future__ import annotations
 from math import ceil
 
 from epochlint.documents.document import Entry, Mapping, Node, Scalar, Sequence
-from epochlint.run.counting import Batch, Counting, Steps, Warmup, fixed, share_down
+from epochlint.run.counting import Batch, Counting, Shape, Steps, Warmup, fixed, share_down
 from epochlint.run.known import DEFAULT, DERIVED, UNKNOWN, WRITTEN, Known, unknown
 from epochlint.run.run import DataSource, Era, Run
 from epochlint.trainers.settings import Loader, Taker, text_of
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from epochlint.documents.document import Document
-    from epochlint.run.counting import Get, Shape
+    from epochlint.run.counting import Get
     from epochlint.source import Span
     from epochlint.trainers.trainer import Reading
 
@@ -168,10 +169,12 @@ def _length(taker: Taker) -> None:
         taker.derive("max_steps", unknown(limit.key_span, limit.span))
     if _type(reading.mapping("train_cfg")) not in _LOOPS:
         taker.derive("batch_unknown", Known(True, DERIVED))
-    if limit.value is not None and run.setting("epochs").value is not None:
-        taker.refuse(
-            ("train_cfg", "max_iters"), "only one of max_iters and max_epochs can be written", "xtuner's TrainLoop"
-        )
+    both, block = ("max_iters", "max_epochs"), reading.mapping("train_cfg")
+    written = [key for key in both if block is not None and _written(block.get(key))]
+    if len(written) == 2:
+        taker.refuse(("train_cfg", "max_iters"), "only one of max_iters and max_epochs can be written", "TrainLoop")
+    elif not written and block is not None and not block.open_ended:
+        taker.refuse(("train_cfg", "type"), "neither max_iters nor max_epochs is written", "TrainLoop")
 
 
 def _schedule(taker: Taker) -> None:
@@ -205,6 +208,43 @@ def _schedule(taker: Taker) -> None:
         if length is not None and accumulation:
             known = Known(length / accumulation, WRITTEN, key_span=end.key_span, span=end.value.span)
     run.settings[key] = known
+    if key == "warmup_ratio" and length is not None:
+        _warmed(taker, end, length)
+
+
+def _warmed(taker: Taker, end: Entry, length: float) -> None:
+    """What mmengine makes of a warmup that ends after so many passes: it refuses one of no micro-batch, and one that
+    leaves nothing to what follows; after a single one the rate stays at the first value for good."""
+    run, epochs = taker.run, taker.run.setting("epochs").number
+
+    def refuse(reason: str) -> None:
+        taker.observe("rejected", end.key_span, reason=reason, consumer="mmengine")
+
+    if length <= 0:
+        refuse(f"the warmup ends where it begins (end={length:g})")
+        return
+    if epochs is not None and length >= epochs:
+        refuse(f"the warmup ends after {length:g} epochs, and what should follow ends after {epochs:g}")
+        del run.settings["warmup_ratio"]  # a run that is refused has no warmup
+        return
+
+    def settle(counted: Run) -> None:
+        rows, gpus, batch = (counted.setting(name).number for name in ("rows", "gpus", "per_device_batch"))
+        joined = counted.setting("packing").value is not False or counted.setting("batch_unknown").value
+        if not rows or not gpus or not batch or batch < 1 or joined:
+            return
+        workers = max(1, int(gpus // (counted.setting("parallel").number or 1)))
+        drop = bool(counted.setting("drop_last").value)
+        batches = _batches(Shape(int(rows), int(batch), 1, workers, 1, drop_last=drop, get=counted.setting))
+        warm = int(length * batches)
+        said = f"a warmup of {length:g} x {batches:,} micro-batches"
+        if warm == 0:
+            refuse(f"{said} comes to none")
+        elif warm == 1:
+            stays = "mmengine leaves the learning rate at the warmup's first value for good"
+            taker.observe("peak_never_reached", end.key_span, reason=f"{said} comes to one, and {stays}")
+
+    run.after_counting.append(settle)
 
 
 def _least_rate(taker: Taker, block: Mapping) -> None:

@@ -20,6 +20,7 @@ from tests.conformance import (
     test_ms_swift,
     test_torchtune,
     test_trl,
+    test_xtuner,
 )
 from tests.conformance.recorded import load
 from tests.helpers import check_project
@@ -111,5 +112,6 @@ def trainers() -> list[Recorded]:
         Recorded("torchtune", "torchtune", "0.6.1", torchtune, test_torchtune.UNFORESEEN),
         Recorded("LitGPT", "litgpt", "0.5.13", plain(test_litgpt.project), test_litgpt.UNFORESEEN),
         Recorded("MLX-LM", "mlx", "0.32.2", plain(test_mlx_lm.project), test_mlx_lm.UNFORESEEN),
+        Recorded("XTuner", "xtuner", "0.1.23", plain(test_xtuner.project), {}),
         Recorded("DeepSpeed", "deepspeed", "0.19.8", plain(test_deepspeed.project), test_deepspeed.UNFORESEEN),
     ]  # fmt: skip

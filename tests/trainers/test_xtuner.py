@@ -212,3 +212,24 @@ def test_reads_the_newer_trainer() -> None:
 def test_the_newer_trainer_takes_one_length() -> None:
     report = check_project({"sft.py": NEWER.replace("total_step=500", "total_step=500, total_epoch=1")})
     assert [one.code for one in report.findings if one.level == "error"] == ["CFG011"]
+
+
+@pytest.mark.parametrize(
+    ("ratio", "count", "code", "told"),
+    [
+        ("0.0", 1000, "CFG011", "the warmup ends where it begins"),
+        ("1.0", 1000, "CFG011", "what should follow ends after 3"),
+        ("0.03", 20, "CFG011", "0.09 x 10 micro-batches comes to none"),
+        ("0.03", 40, "WRM001", "leaves the learning rate at the warmup's first value for good"),
+    ],
+)
+def test_a_warmup_that_mmengine_cannot_make(ratio: str, count: int, code: str, told: str) -> None:
+    config = CONFIG.replace("warmup_ratio = 0.1", f"warmup_ratio = {ratio}")
+    report = checked(config, data__json=rows(count), run__sh="xtuner train config.py\n")
+    (finding,) = (one for one in report.findings if one.level == "error")
+    assert finding.code == code
+    assert told in finding.message
+    # Packed, or on an unknown number of GPUs, nobody can tell how many micro-batches there are.
+    packed = config.replace("pack_to_max_length = False", "pack_to_max_length = True")
+    for silent in (checked(packed, data__json=rows(count), run__sh="xtuner train config.py\n"), checked(config)):
+        assert bool([one for one in silent.findings if one.level == "error"]) is (ratio != "0.03")
