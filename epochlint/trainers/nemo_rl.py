@@ -1,7 +1,8 @@
 """NeMo-RL: a policy with a global batch and one of sft, dpo, grpo, ...; `defaults:` inherits from another file.
 
-Read at commit 7ea279ab (`nemo_rl/algorithms/sft.py`, `dpo.py`): the loader drops its last batch, a run ends at
-min(max_num_steps, max_num_epochs x steps of a pass).
+Read at commit 7ea279ab (`nemo_rl/algorithms/sft.py`, `dpo.py`, `grpo.py`, `models/policy/lm_policy.py`): the loader
+drops its last batch, a run ends at min(max_num_steps, max_num_epochs x steps of a pass). The cluster of what generates
+is shared out between the policy, its generation, teachers and environments; that of sft and dpo trains as a whole.
 """
 
 from __future__ import annotations
@@ -22,6 +23,9 @@ LABEL = "nemo-rl"
 CALLS: frozenset[str] = frozenset()
 LOADER = Loader("OmegaConf", converts_text=True)
 _ALGORITHMS = {"sft": "sft", "dpo": "dpo", "grpo": "grpo", "rm": "reward", "distillation": "other"}
+_WHOLE_CLUSTER = ("sft", "dpo", "rm")
+_MEGATRON = ("tensor_model_parallel_size", "context_parallel_size", "pipeline_model_parallel_size")
+_DTENSOR = ("tensor_parallel_size", "context_parallel_size")
 _DEEPEST = 8
 
 
@@ -50,13 +54,25 @@ def read(reading: Reading) -> Run:
     taker.whole("max_steps", (algorithm, "max_num_steps"), default=absent)
     taker.number("learning_rate", ("policy", "optimizer", "kwargs", "lr"), default=UNKNOWN)
     taker.derive("method", Known(_ALGORITHMS[algorithm], DERIVED) if algorithm else UNKNOWN)
-    if algorithm not in ("sft", "dpo"):
+    taker.derive("shortest_counts", Known(True, DERIVED))
+    if algorithm not in _WHOLE_CLUSTER:
         taker.derive("batch_unknown", Known(True, DERIVED))  # the batch counts samples of prompts
+        return run
     per_node = taker.whole("per_node", ("cluster", "gpus_per_node"))
     nodes = taker.whole("nodes", ("cluster", "num_nodes"))
-    if per_node.number and nodes.number:
+    backend, sizes = _backend(taker) if complete else ("", ())
+    if per_node.number and nodes.number and backend:
+        taker.product("parallel", *(("policy", backend, size) for size in sizes))
         taker.derive("gpus", Known(int(per_node.number * nodes.number), "written", key_span=per_node.key_span))
     return run
+
+
+def _backend(taker: Taker) -> tuple[str, tuple[str, ...]]:
+    """What trains the policy, and the keys of its parallel sizes; "" where that cannot be known."""
+    megatron = taker.flag("megatron", ("policy", "megatron_cfg", "enabled"))
+    if not megatron.exact:
+        return "", ()
+    return ("megatron_cfg", _MEGATRON) if megatron.value else ("dtensor_cfg", _DTENSOR)
 
 
 def _inherited(reading: Reading) -> tuple[list[Layer], bool]:
