@@ -6,7 +6,10 @@ from epochlint.source import Excerpt
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from epochlint.documents.document import Document, Entry, Scalar
+    from epochlint.source import Span
 
 
 def document_of(entry: Entry) -> Document | None:
@@ -32,8 +35,16 @@ def document_of(entry: Entry) -> Document | None:
 
 
 def written_inside(word: Scalar) -> Excerpt:
-    """The text of a word of a command, each character with its place; of one with escapes all at its beginning."""
+    """The text of a word of a command, each character with its place; of a part with escapes all at its beginning."""
     span = getattr(word, "written", word.span)
+    parts: Sequence[tuple[str, Span]] = getattr(word, "parts", ())
+    if len(parts) > 1:
+        offsets: list[int] = []
+        for text, part in parts:
+            start = part.text.find(text)
+            first = part.start + max(start, 0)
+            offsets += range(first, first + len(text)) if start >= 0 else [first] * len(text)
+        return Excerpt(span.source, word.raw, [*offsets, parts[-1][1].end], "")
     start = span.text.find(word.raw)
     places = range(span.start + start, span.start + start + len(word.raw) + 1)
     return Excerpt(span.source, word.raw, places if start >= 0 else [span.start] * (len(word.raw) + 1), "")

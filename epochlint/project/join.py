@@ -18,7 +18,7 @@ from epochlint.project.requirements import of_script, required
 from epochlint.project.sweeps import combined, started
 from epochlint.run.known import COMPANION, LAUNCH, WRITTEN, Known
 from epochlint.run.observation import Observation
-from epochlint.run.versions import Versions
+from epochlint.run.versions import Versions, exactly
 from epochlint.settings import Nearest, Settings, SettingsError
 from epochlint.trainers import registry
 from epochlint.trainers.trainer import Layer, Reading
@@ -73,15 +73,26 @@ class Joined:
 
 
 class Launch:
-    """A start of something, with the document in which it stands and its folder; of a sweep, with its corner."""
+    """A start of something, with the document in which it stands and its folder; of a sweep, with its corner.
 
-    __slots__ = ("corner", "document", "folder", "start")
+    `versions`: those that the place where it runs is asked for.
+    """
 
-    def __init__(self, start: Start, document: Document, folder: str, corner: Corner | None = None) -> None:
+    __slots__ = ("corner", "document", "folder", "start", "versions")
+
+    def __init__(
+        self,
+        start: Start,
+        document: Document,
+        folder: str,
+        corner: Corner | None = None,
+        versions: dict[str, str] | None = None,
+    ) -> None:
         self.start = start
         self.document = document
         self.folder = folder
         self.corner = corner
+        self.versions = versions or {}
 
 
 class Joiner:
@@ -89,7 +100,8 @@ class Joiner:
     and settings assume."""
 
     __slots__ = (
-        "_called", "_launches", "_modules", "_started", "_used", "_versions", "assumed", "joined", "lookup", "said",
+        "_called", "_launches", "_modules", "_passed_on", "_started", "_used", "_versions", "assumed", "joined",
+        "lookup", "said",
     )  # fmt: skip
 
     def __init__(self, lookup: Lookup, assumed: Versions, said: Said | None = None) -> None:
@@ -102,6 +114,7 @@ class Joiner:
         self._launches: dict[str, list[Launch]] = {}
         self._started: set[Launch] = set()
         self._modules: Modules | None = None
+        self._passed_on: set[tuple[str, int]] = set()  # places of calls whose settings a script has been read with
         self._called: list[tuple[Run, bool]] = []  # runs of Python calls; whether an imported module holds the call
 
     def join(self, documents: Iterable[tuple[str, Document]]) -> Joined:
@@ -165,6 +178,8 @@ class Joiner:
         return found
 
     def _find_launches(self, path: str, document: Document) -> Iterator[Launch]:
+        if document.syntax in _PYTHONS and "sagemaker" in document.source.text and "entry_" in document.source.text:
+            yield from self._jobs(path, document)
         commands = list(_commands(self._with_sourced(path, document)))
         if not commands:
             return
@@ -175,6 +190,19 @@ class Joiner:
             if start is not None:
                 folder = os.path.dirname(path)  # where nothing says where it is started from
                 yield Launch(start, document, os.path.join(folder, command.folder or ""), corner)
+
+    def _jobs(self, path: str, document: Document) -> Iterator[Launch]:
+        """The scripts of the project that a program's estimators start elsewhere."""
+        from epochlint.project import estimators
+        from epochlint.project.launch import interpret
+
+        python = self._python(document)
+        folder = os.path.dirname(path)
+        for job in estimators.jobs(python) if python is not None else ():
+            script = self.lookup.resolve(job.script, folder)
+            start = interpret(job.command) if script is not None and self.lookup.is_file(script) else None
+            if start is not None:
+                yield Launch(start, document, folder, versions=job.versions)
 
     def _with_sourced(self, path: str, document: Document) -> Document:
         """A shell script read with the scripts of the project that it reads itself; any other document as it is."""
@@ -211,6 +239,8 @@ class Joiner:
                 self._use(path)
         else:
             self._direct(launch, configs, script)
+        if launch.document.syntax in _PYTHONS and len(self.joined.runs) > before:
+            self._passed_on.add((start.span.source.path, start.span.start))
         for run in self.joined.runs[before:]:
             run.launch = launch.document.source.path
             begun = start if run.environment is None else _begun(start, run.environment)
@@ -373,6 +403,8 @@ class Joiner:
             entry = registry.of_call(call.origin) if call.origin else None
             if entry is None or (call not in real and any(other.origin == call.origin for other in real)):
                 continue  # a stranger's, or a first call that only sets up the devices
+            if (call.span.source.path, call.span.start) in self._passed_on:
+                continue
             before = len(self.joined.runs)
             home = self._home_of(call, python)
             if home is not python and not _handed_over(call, python):
@@ -593,7 +625,7 @@ class Joiner:
         reading = Reading(
             document,
             layers,
-            self._versions_for(folder, document),
+            self._versions_for(folder, document, launch),
             span=span if span is not None else _run_span(document, layers, launch),  # type: ignore[arg-type] # a Span or None
             command=command,
             base=folder,
@@ -619,9 +651,13 @@ class Joiner:
         self.joined.runs.extend(runs)
         return runs
 
-    def _versions_for(self, folder: str, document: Document) -> Versions:
-        """`versions`, and for packages that nothing says anything about, what the file or the settings assume."""
+    def _versions_for(self, folder: str, document: Document, launch: Launch | None) -> Versions:
+        """`versions`, and for packages that nothing says anything about, what the launch asks for, and what the file
+        or the settings assume."""
         found = self.versions(folder)
+        for package, version in launch.versions.items() if launch is not None else ():
+            if package not in found:
+                found.add(package, exactly(version))
         if document.syntax == "python":
             for package, versions in of_script(document.source.text):
                 if package not in self.assumed:

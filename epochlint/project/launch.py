@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from epochlint.documents.document import Entry, Mapping, Node, Scalar, Sequence, Unresolved
 from epochlint.documents.flags import parse
-from epochlint.documents.shell.document import ShellUnresolved
+from epochlint.documents.shell.document import ShellUnresolved, ShellWord
 from epochlint.project import processes
 from epochlint.project.wrappers import LAUNCHERS, Wrapped, base_name, is_program, is_python, unwrap
 from epochlint.run.known import LAUNCH, Known, unknown
@@ -460,7 +460,7 @@ class _Reader:
             at += 1
         program = ["cli", name, *(word.raw for word in words[1:at] if isinstance(word, Scalar))]
         said = (
-            " ".join(word.raw for word in words[1:] if isinstance(word, Scalar))
+            " ".join(word.raw if isinstance(word, Scalar) else word.span.text for word in words[1:])
             if name == "curl"
             else " ".join(program)
         )
@@ -519,13 +519,31 @@ def _name_files(start: Start) -> None:
 def _name_body(start: Start) -> None:
     """What curl sends: JSON, or a file behind `@`. Its flags are no settings of a run."""
     for entry in start.arguments.entries:
-        if entry.key in ("d", "data", "data_raw", "data_binary", "json") and isinstance(entry.value, Scalar):
-            raw = entry.value.raw.strip()
+        if entry.key in ("d", "data", "data_raw", "data_binary", "json"):
+            piped = isinstance(entry.value, Scalar) and entry.value.raw in ("@-", "@/dev/stdin")
+            word = filled(start.command.given if piped else entry.value)
+            if word is None:
+                continue
+            raw = word.raw.strip()
             if raw.startswith("@"):
-                _name(start, "config", Scalar(entry.value.span, raw[1:], raw[1:], True))
+                _name(start, "config", Scalar(word.span, raw[1:], raw[1:], True))
             elif raw.startswith("{"):
-                start.config_paths.append(NamedFile("body", entry.value))
+                start.config_paths.append(NamedFile("body", word))
     start.arguments = Mapping(start.arguments.span, [])
+
+
+def filled(word: Node | None) -> Scalar | None:
+    """A word of JSON with a placeholder for each gap: `{"training_file": "$ID"}` is known but for the id."""
+    if isinstance(word, Scalar):
+        return word
+    parts: list[tuple[str, Span]] = []
+    quoted = False
+    for text, place in word.parts if isinstance(word, ShellUnresolved) else ():
+        known = text if text is not None else "${}" if quoted else '"${}"'
+        if text is not None:
+            quoted ^= (text.count('"') - text.count('\\"')) % 2 == 1
+        parts.append((known, place))
+    return ShellWord(word.span, "".join(known for known, _ in parts), parts=parts) if parts and word else None
 
 
 def _name(start: Start, role: str, node: Node) -> None:

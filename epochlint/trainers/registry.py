@@ -111,14 +111,15 @@ class Entry:
 TRAINERS: tuple[Entry, ...] = (
     Entry(
         "providers.bedrock",
-        r"baseModelIdentifier|create_model_customization|create-model-customization|aws_bedrock_custom_model|pulumi_aws",
+        r"baseModelIdentifier|create_model_customization|create-model-customization|aws_bedrock_custom_model|pulumi_aws"
+        r"|createModelCustomizationJob",
         ("boto3", "aioboto3", "pulumi_aws"),
     ),
     Entry(
         "providers.sagemaker",
         r"training_config|TrainingJobName|TextGenerationJobConfig|results_dir|instance_types"
         r"|create_training_job|create-training-job|create_auto_ml_job|create-auto-ml-job|aws_sagemaker_training_job"
-        r"|JumpStartEstimator|sagemaker\.huggingface",
+        r"|createTrainingJob|JumpStartEstimator|sagemaker\.(?:huggingface|pytorch|train|modules)",
         ("boto3", "aioboto3", "sagemaker"),
     ),
     Entry(

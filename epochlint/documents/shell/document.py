@@ -60,14 +60,24 @@ class ShellUnresolved(Unresolved):
     `prefix` is the text that is known in front of the first gap: `--nproc_per_node=` of `--nproc_per_node=$NGPUS`.
     `several` says that it may stand for any number of words (`$EXTRA`, `"$@"`, `"${ARGS[@]}"`), `loose` that it is an
     unquoted variable, which is one word if a person meant one. `name` is the variable, where it is one.
+    `parts` are the pieces of a word that is known in part, None for a gap.
     """
 
-    __slots__ = ("loose", "name", "prefix", "several")
+    __slots__ = ("loose", "name", "parts", "prefix", "several")
 
     def __init__(
-        self, span: Span, reason: str, *, prefix: str = "", several: bool = False, loose: bool = False, name: str = ""
+        self,
+        span: Span,
+        reason: str,
+        *,
+        prefix: str = "",
+        several: bool = False,
+        loose: bool = False,
+        name: str = "",
+        parts: Sequence[tuple[str | None, Span]] = (),
     ) -> None:
         super().__init__(span, reason)
+        self.parts = parts
         self.prefix = prefix
         self.several = several
         self.loose = loose
@@ -129,9 +139,10 @@ class Command:
     `directives`: the settings of the batch system that starts it (`nodes`, `ntasks_per_node`, `gres`, ...).
     `folder`: where it runs, if the script changes folders before: "" where it does not, None where it is not known.
     `cuts`: the places where it ends before its author meant it to.
+    `given`: the text in its standard input: a here-document, what `echo` or `cat` pipe into it. None where not known.
     """
 
-    __slots__ = ("cuts", "directives", "environment", "folder", "guarded", "span", "variants", "words")
+    __slots__ = ("cuts", "directives", "environment", "folder", "given", "guarded", "span", "variants", "words")
 
     def __init__(
         self,
@@ -144,6 +155,7 @@ class Command:
         variants: int = 1,
         folder: str | None = "",
         cuts: list[Cut] | None = None,
+        given: Node | None = None,
     ) -> None:
         self.words = words
         self.span = span
@@ -153,6 +165,7 @@ class Command:
         self.variants = variants
         self.folder = folder
         self.cuts = cuts if cuts is not None else []
+        self.given = given
 
     @property
     def text(self) -> str:
@@ -171,6 +184,7 @@ class Command:
             variants=self.variants,
             folder=self.folder,
             cuts=self.cuts,
+            given=self.given,
         )
 
     def __repr__(self) -> str:

@@ -47,6 +47,8 @@ if TYPE_CHECKING:
 _SIGNS = re.compile(r"[\\'\"$`<>]|" + HOLE)
 _NEEDS_WORK = re.compile(r"[\\'\"$`<>{]|" + HOLE)
 _SIGNS_DOUBLE = re.compile(r"[\\\"$`]|" + HOLE)
+# In a here-document quotation marks are text, and so is a backslash in front of one.
+_SIGNS_DOCUMENT = re.compile(r"\\(?!\")|[$`]|" + HOLE)
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _PARAMETER = re.compile(r"([A-Za-z_][A-Za-z0-9_]*|[0-9]+|[@*#?$!-])(?:\[((?:[^\[\]]|\[[^\[\]]*\])*)\])?")
 _OPERATOR = re.compile(r":?[-=+?]|##?|%%?|//?|\^\^?|,,?|:|@")
@@ -121,6 +123,7 @@ class Expander:
             several=alone and gap.several,
             loose=alone and not gap.quoted and not gap.several,
             name=gap.name,
+            parts=() if alone else [(piece.text, self._written(piece)) for piece in field.pieces],
         )
 
     def _span(self, field: Field, place: tuple[int, int]) -> Span:
@@ -148,14 +151,18 @@ class Expander:
 
     # Scanning -----------------------------------------------------------------------------------------------------
 
-    def pieces(self, text: Text, start: int, end: int, double: bool = False) -> list[Piece]:
-        """The pieces of a range; BREAK stands between the words of an array. Raises TooDeepError."""
+    def pieces(self, text: Text, start: int, end: int, double: bool = False, document: bool = False) -> list[Piece]:
+        """The pieces of a range; BREAK stands between the words of an array. Raises TooDeepError.
+
+        `double`: it stands in double quotes; `document`: in a here-document, as if in them.
+        """
         self._depth += 1
         if self._depth > DEEPEST:
             self._depth = 0
             raise TooDeepError
         found: list[Piece] = []
-        signs = _SIGNS_DOUBLE if double else _SIGNS
+        double = double or document
+        signs = _SIGNS_DOCUMENT if document else _SIGNS_DOUBLE if double else _SIGNS
         at = start
         try:
             while at < end:

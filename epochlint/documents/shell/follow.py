@@ -103,11 +103,14 @@ class Follower(Running):
         if isinstance(node, Chain):
             return self._chain(text, node)
         if isinstance(node, Pipeline):
-            for part in node.parts:
-                if len(node.parts) == 1:
-                    self.statement(text, part)
-                else:
-                    self.aside(text, [part])
+            if len(node.parts) == 1:
+                self.statement(text, node.parts[0])
+                return ""
+            piped = self._piped
+            for index, part in enumerate(node.parts):
+                self._piped = self.printed(text, node.parts[index - 1]) if index else piped
+                self.aside(text, [part])
+            self._piped = piped
             return ""
         if isinstance(node, If):
             return self._if(text, node)

@@ -65,6 +65,7 @@ class Running(Judging):
         "_environment",
         "_guarded",
         "_inside",
+        "_piped",
         "_running",
         "_seen",
         "_variants",
@@ -94,6 +95,7 @@ class Running(Judging):
         self._environment: tuple[tuple[Value, ...], Mapping] | None = None
         self._called: set[str] = set()
         self._guarded = 0
+        self._piped: list[Piece] | None = None  # what the command before prints, inside a pipeline
         self._variants = 1
         self._seen: set[tuple[object, ...]] = set()
         self._running: set[int] = set()  # by id of the functions' bodies
@@ -401,8 +403,8 @@ class Running(Judging):
             return
         if first is not None and _OVERRIDE.match(first):
             return
-        nodes = self._nodes(fields, places)
-        self._keep(nodes, text.place(node.start, node.end), None, node)
+        given = self.given(text, node) or self._piped
+        self._keep(self._nodes(fields, places), text.place(node.start, node.end), None, node, given)
 
     def _nodes(self, fields: list[Field], places: list[tuple[int, int]]) -> list[Node]:
         nodes: list[Node] = []
@@ -412,7 +414,14 @@ class Running(Judging):
             nodes.append(self.node(field, place))
         return nodes
 
-    def _keep(self, nodes: list[Node], place: tuple[int, int], settings: Mapping | None, node: Statement) -> None:
+    def _keep(
+        self,
+        nodes: list[Node],
+        place: tuple[int, int],
+        settings: Mapping | None,
+        node: Statement,
+        given: list[Piece] | None = None,
+    ) -> None:
         key = (place, tuple(word.raw if isinstance(word, Scalar) else None for word in nodes))
         if key in self._seen or len(self.commands) >= MOST_COMMANDS or not nodes:
             return
@@ -425,6 +434,7 @@ class Running(Judging):
             guarded=self._guarded > 0,
             variants=self._variants,
             folder=self.scope.folder,
+            given=self.node(Field(given), given[0].place) if given else None,
         )
         self.commands.append(command)
         self.origins.setdefault(id(node), []).append(command)
@@ -491,17 +501,25 @@ class Running(Judging):
 
     def _here(self, text: Text, here: Redirection, settings: Mapping | None) -> tuple[list[Piece], Mapping | None]:
         """What a here-document holds, and the batch system's settings in it."""
-        start, end = here.target
-        if here.literal:
-            pieces = [Piece(text.text[start:end], text.place(start, end), written=text.written(start, end))]
-        else:
-            pieces = self.pieces(text, start, end, here.operator != "<<<")
-        place = text.place(start, end)
-        _, inside = directives.read(self.source, *place)
+        pieces = self.here(text, here)
+        _, inside = directives.read(self.source, *text.place(*here.target))
         if inside.entries:
             entries = [*inside.entries, *(settings.entries if settings is not None else [])]
             settings = Mapping(inside.span, entries)
-        return [piece for piece in pieces if piece is not BREAK], settings
+        return pieces, settings
+
+    def printed(self, text: Text, statement: Statement) -> list[Piece] | None:
+        """What a command of a pipeline prints: `cat <<EOF`, `echo "$BODY"`; None where that is not known."""
+        document = self.document(text, statement)
+        if document is not None or not isinstance(statement, Simple) or not statement.words:
+            return document
+        name = text.text[slice(*statement.words[0])]
+        fields = [field for word in statement.words[1:] for field in self.fields(text, *word)]
+        if name not in ("echo", "printf") or statement.redirections or len(fields) != 1:
+            return None
+        first = fields[0].pieces[0].text if fields[0].pieces else None
+        plain = first is not None and not first.startswith("-") and (name == "echo" or "%" not in first)
+        return fields[0].pieces if plain else None
 
     def _submitted(self, fields: list[Field], places: list[tuple[int, int]]) -> Mapping:
         """The settings that `sbatch` is given as options."""

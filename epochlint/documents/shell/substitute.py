@@ -8,13 +8,14 @@ from epochlint.documents.shell.directives import slurm_variables
 from epochlint.documents.shell.expand import Expander
 from epochlint.documents.shell.syntax import Chain, Parser, Pipeline, Simple, Statement, TooDeepError
 from epochlint.documents.shell.text import Text
-from epochlint.documents.shell.values import Piece, Value, text_of
+from epochlint.documents.shell.values import BREAK, LONGEST, Piece, Value, limited, text_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from epochlint.documents.document import Entry, Mapping
+    from epochlint.documents.shell.syntax import Redirection
     from epochlint.source import Source
 
 DEEPEST_CALLS = 12  # of functions, and of commands within commands
@@ -57,9 +58,10 @@ class Substituting(Expander):
     def substitute(self, text: Text, start: int, end: int, place: tuple[int, int], quoted: bool) -> list[Piece]:
         reason = f"it is what `{_shortened(text.text[start:end])}` prints"
         unknown = Piece(None, place, reason=reason, quoted=quoted)
-        if end - start > 2_000 or self._calls >= DEEPEST_CALLS:
-            return [unknown]
         inner = text.text[start:end]
+        long = end - start > 2_000
+        if self._calls >= DEEPEST_CALLS or (long and (end - start > LONGEST or "<<" not in inner)):
+            return [unknown]
         parser = Parser(text.text, start, end)
         try:
             statements = parser.parse()
@@ -68,6 +70,11 @@ class Substituting(Expander):
         self.work -= 4 * (end - start)
         self._calls += 1
         try:
+            document = self.document(text, statements[0]) if len(statements) == 1 else None
+            if document is not None:
+                return _without_last_breaks([piece.like(piece.text, quoted=quoted, split=False) for piece in document])
+            if long:
+                return [unknown]
             known, assumed, gap = self._printed(text, statements)
         finally:
             self._calls -= 1
@@ -108,6 +115,29 @@ class Substituting(Expander):
                 return None, False, None
         return output, assumed, None
 
+    def document(self, text: Text, statement: Statement) -> list[Piece] | None:
+        """The here-document or here-string that `cat` prints; None for every other statement."""
+        if not isinstance(statement, Simple) or len(statement.words) != 1:
+            return None
+        if text.text[slice(*statement.words[0])] not in ("cat", "/bin/cat"):
+            return None
+        if any(found.operator.startswith(">") for found in statement.redirections):
+            return None
+        return self.given(text, statement)
+
+    def given(self, text: Text, node: Simple) -> list[Piece] | None:
+        """The here-document or here-string that a command is given."""
+        here = next((found for found in node.redirections if found.operator in ("<<", "<<-", "<<<")), None)
+        return self.here(text, here) if here is not None else None
+
+    def here(self, text: Text, here: Redirection) -> list[Piece]:
+        """What a here-document holds."""
+        start, end = here.target
+        if here.literal:
+            return [Piece(text.text[start:end], text.place(start, end), written=text.written(start, end))]
+        found = self.pieces(text, start, end, document=here.operator != "<<<")
+        return limited([piece for piece in found if piece is not BREAK])
+
     def _given_to(self, text: Text, part: Statement, piped: str | None) -> str | None:
         """What a command reads: what is piped into it, or the word behind `<<<`."""
         if isinstance(part, Simple):
@@ -130,6 +160,15 @@ class Substituting(Expander):
                 assumed = assumed or any(piece.assumed for piece in field.pieces)
                 words.append(known)
         return words, assumed, None
+
+
+def _without_last_breaks(pieces: list[Piece]) -> list[Piece]:
+    """What `$(...)` leaves of what is printed: the line breaks at its end are taken off."""
+    if pieces and pieces[-1].text is not None:
+        kept = pieces[-1].text.rstrip("\n")
+        start, end = pieces[-1].place
+        pieces[-1] = pieces[-1].like(kept, place=(start, max(start, end - len(pieces[-1].text) + len(kept))))
+    return pieces
 
 
 def _shortened(text: str) -> str:

@@ -10,7 +10,7 @@ from math import floor
 from epochlint.documents.document import Mapping
 from epochlint.run.counting import Counting, after, product
 from epochlint.run.known import DERIVED, UNKNOWN, Known
-from epochlint.trainers.providers import terraform
+from epochlint.trainers.providers import state_machine, terraform
 from epochlint.trainers.providers.commands import as_request
 from epochlint.trainers.providers.request import Request, facts
 from epochlint.trainers.providers.simple import EXAMPLES, HIDDEN, by_examples, warmup
@@ -52,7 +52,7 @@ def recognise(document: Document) -> list[Mapping]:
         for mapping in document.mappings()
         if ("baseModelIdentifier" in mapping and "trainingDataConfig" in mapping and "status" not in mapping)
         or terraform.is_resource(mapping, "aws_bedrock_custom_model")
-    ]
+    ] + list(state_machine.tasks(document, "createModelCustomizationJob", facts("bedrock", "aws_requests")))
 
 
 def claims(program: tuple[str, ...], arguments: Mapping) -> bool:

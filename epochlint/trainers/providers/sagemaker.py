@@ -11,7 +11,7 @@ from epochlint.documents.document import Mapping, Scalar
 from epochlint.run.counting import Counting, after
 from epochlint.run.known import DERIVED, UNKNOWN, Known
 from epochlint.run.run import DataSource
-from epochlint.trainers.providers import terraform
+from epochlint.trainers.providers import state_machine, terraform
 from epochlint.trainers.providers.commands import as_request
 from epochlint.trainers.providers.request import Request, facts
 from epochlint.trainers.providers.simple import GLOBAL, HIDDEN, by_examples, global_batch, warmup
@@ -33,12 +33,40 @@ _ESTIMATORS = frozenset(
         "sagemaker.jumpstart.estimator.JumpStartEstimator",
         "sagemaker.huggingface.HuggingFace",
         "sagemaker.huggingface.estimator.HuggingFace",
+        "sagemaker.pytorch.PyTorch",
+        "sagemaker.pytorch.estimator.PyTorch",
+        # The SDK from its third version on, and the part of its second that became it.
+        "sagemaker.train.ModelTrainer",
+        "sagemaker.train.model_trainer.ModelTrainer",
+        "sagemaker.modules.train.ModelTrainer",
+        "sagemaker.modules.train.model_trainer.ModelTrainer",
     }
 )
-CALLS = _ESTIMATORS | frozenset(
-    f"{client}.{operation}"
-    for client in ("boto3.client", "boto3.Session.client", "boto3.session.Session.client", "aioboto3.Session.client")
-    for operation in ("create_training_job", "create_auto_ml_job_v2")
+# The SDK's trainers of models of a hub, by the method that they train by.
+_TRAINERS = {
+    f"sagemaker.train.{module}{name}": method
+    for name, module_name, method in (
+        ("SFTTrainer", "sft_trainer", "sft"),
+        ("DPOTrainer", "dpo_trainer", "dpo"),
+        ("RLVRTrainer", "rlvr_trainer", "grpo"),
+        ("RLAIFTrainer", "rlaif_trainer", "grpo"),
+        ("CPTTrainer", "cpt_trainer", "pretrain"),
+    )
+    for module in ("", f"{module_name}.")
+}
+CALLS = (
+    _ESTIMATORS
+    | _TRAINERS.keys()
+    | frozenset(
+        f"{client}.{operation}"
+        for client in (
+            "boto3.client",
+            "boto3.Session.client",
+            "boto3.session.Session.client",
+            "aioboto3.Session.client",
+        )
+        for operation in ("create_training_job", "create_auto_ml_job_v2")
+    )
 )
 
 
@@ -47,7 +75,7 @@ def recognise(document: Document) -> list[Mapping]:
         mapping
         for mapping in document.mappings()
         if _is_recipe(mapping) or _is_job(mapping) or terraform.is_resource(mapping, "aws_sagemaker_training_job")
-    ]
+    ] + list(state_machine.tasks(document, "createTrainingJob", facts("training-job", "aws_requests")))
 
 
 def _is_recipe(mapping: Mapping) -> bool:
@@ -82,6 +110,8 @@ def read(reading: Reading) -> Run | list[Run]:
         as_request(reading, _fields(reading))
     if reading.command[-1:] and reading.command[-1] in _ESTIMATORS:
         return _read_estimator(reading)
+    if reading.command[-1:] and reading.command[-1] in _TRAINERS:
+        return _read_trainer(reading)
     if reading.mapping("run") is not None:
         return _read_recipe(reading)
     terraform.as_request(reading, facts("training-job", "aws_requests"))
@@ -208,6 +238,25 @@ def _read_estimator(reading: Reading) -> Run | list[Run]:
     request.take("learning_rate", "learning_rate")
     _of_any_model(request, request.body())
     return request.run
+
+
+def _read_trainer(reading: Reading) -> Run:
+    """A trainer of the SDK's third version: a recipe of the hub, with what `overrides` puts over it.
+
+    sagemaker-train 1.27.0, `sft_trainer.py` and `recipe_resolver.py`. Everything else is the recipe's, which is not
+    here.
+    """
+    request = Request(reading, LABEL, HIDDEN)
+    run = request.run
+    run.settings["method"] = Known(_TRAINERS[reading.command[-1]], DERIVED)
+    kind = reading.node("training_type")
+    word = (text_of(kind) or str(getattr(kind, "origin", ""))).rpartition(".")[2].upper()
+    if word in ("LORA", "FULL") or request.unwritten("training_type"):
+        run.settings["tuning"] = Known("full" if word == "FULL" else "lora", DERIVED)
+    for path in (("training_config", "training_args"), ("training_config",)):
+        for setting, key in (("epochs", "max_epochs"), ("learning_rate", "learning_rate")):
+            request.take(setting, "overrides", *path, key)
+    return run
 
 
 def _fields(reading: Reading) -> dict[str, Any]:

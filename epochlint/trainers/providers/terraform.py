@@ -29,10 +29,11 @@ def is_resource(mapping: Mapping, kind: str) -> bool:
 def as_request(reading: Reading, fields: dict[str, Any]) -> None:
     """Makes a resource's arguments the request's fields, where the reading is one of a resource."""
     if "resource" in reading or any(word.startswith("pulumi_aws.") for word in reading.command):
-        reading.layers = [Layer(_request(layer.mapping, fields), layer.origin) for layer in reading.layers]
+        reading.layers = [Layer(request(layer.mapping, fields), layer.origin) for layer in reading.layers]
 
 
-def _request(block: Mapping, fields: dict[str, Any]) -> Mapping:
+def request(block: Mapping, fields: dict[str, Any], texts: bool = True) -> Mapping:
+    """A block with its arguments under the names that the API has for them. `texts`: numbers become text by itself."""
     names = {fold(name): name for name in fields}
     entries = []
     for entry in block.entries:
@@ -40,21 +41,22 @@ def _request(block: Mapping, fields: dict[str, Any]) -> Mapping:
             continue
         name = names.get(fold(_RENAMED.get(entry.key, entry.key)))
         if name is not None:
-            entries.append(Entry(name, entry.key_span, _value(entry.value, fields[name])))
+            entries.append(Entry(name, entry.key_span, _value(entry.value, fields[name], texts)))
     return Mapping(block.span, entries, block.open_ended)
 
 
-def _value(node: Node, field: dict[str, Any]) -> Node:
+def _value(node: Node, field: dict[str, Any], texts: bool) -> Node:
     kind = field["type"]
     if kind == "list" and not isinstance(node, Sequence):
         node = Sequence(node.span, [node])
     if kind == "object" and isinstance(node, Mapping):
-        return _request(node, field["fields"])
+        return request(node, field["fields"], texts)
     if kind == "map" and isinstance(node, Mapping):
-        entries = [Entry(entry.key, entry.key_span, _value(entry.value, field["values"])) for entry in node.entries]
+        values = field["values"]
+        entries = [Entry(entry.key, entry.key_span, _value(entry.value, values, texts)) for entry in node.entries]
         return Mapping(node.span, entries, node.open_ended)
     if kind == "list" and isinstance(node, Sequence):
-        return Sequence(node.span, [_value(item, field["items"]) for item in node.items])
-    if kind == "text" and isinstance(node, Scalar) and isinstance(node.value, (int, float)):
+        return Sequence(node.span, [_value(item, field["items"], texts) for item in node.items])
+    if texts and kind == "text" and isinstance(node, Scalar) and isinstance(node.value, (int, float)):
         return Scalar(node.span, node.raw, node.raw)
     return node

@@ -153,3 +153,44 @@ def test_a_file_that_is_not_there_leaves_everything_open() -> None:
     report = checked(BEDROCK + "--hyper-parameters file://gone.json")
     assert [finding for finding in report.findings if finding.level != "note"] == []
     assert report.runs[0].scenarios.fact("epochs").value is None
+
+
+BODY = '{\n  "training_file": "file-abc",\n  "model": "m",\n  "hyperparameters": {"n_epochs": 60}\n}\n'
+TWO = '60, "batch_size": $BATCH'
+JOBS = "curl https://api.openai.com/v1/fine_tuning/jobs"
+
+
+@pytest.mark.parametrize(
+    ("command", "line"),
+    [
+        (f"{JOBS} -H 'A: b' -d @- <<EOF\n{BODY}EOF", 6),
+        (f"{JOBS} --data-binary @- -H 'A: b' <<'EOF'\n{BODY}EOF", 6),
+        (f"{JOBS} -d @- <<-EOF\n{BODY}EOF", 6),
+        (f"cat <<EOF | {JOBS} -d @-\n{BODY}EOF", 6),
+        (f"{JOBS} -d @- <<< '{BODY}'", 5),
+        (f"echo '{BODY}' | {JOBS} -d @-", 5),
+        (f'{JOBS} -d "$(cat <<EOF\n{BODY}EOF\n)"', 6),
+        (f'BODY=$(cat <<EOF\n{BODY}EOF\n)\n{JOBS} -d "$BODY"', 6),
+        (f"EPOCHS=60\n{JOBS} -d @- <<EOF\n{BODY.replace('60', '$EPOCHS')}EOF", 7),
+        (f"{JOBS} -d @- <<EOF\n{BODY.replace('file-abc', '$FILE_ID')}EOF", 6),
+        (f"{JOBS} -d @- <<EOF\n{BODY.replace('60', TWO)}EOF", 6),
+        ("curl $HOST/openai/v1/fine_tuning/jobs -d @- <<EOF\n" + BODY + "EOF", 6),
+    ],
+)
+def test_what_curl_reads_from_its_standard_input_is_the_request(command: str, line: int) -> None:
+    report = checked(command)
+    found = [finding for finding in report.findings if finding.code == "PRV005"]
+    assert [finding.span.place.line for finding in found] == [line]
+    assert len(report.runs) == 1
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        f"{JOBS} -d @- <<EOF\n{BODY.replace('60', '$EPOCHS')}EOF",  # nobody says how many
+        f"make_request | {JOBS} -d @-",
+        f"{JOBS} -d @- < request.json",
+    ],
+)
+def test_a_request_that_cannot_be_seen_is_not_judged(command: str) -> None:
+    assert [finding for finding in checked(command).findings if finding.level != "note"] == []
