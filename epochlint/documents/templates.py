@@ -14,6 +14,8 @@ _PLACEHOLDER = re.compile(
     r"|(?:^|[:=,\[])[ \t]*\$[{(A-Za-z_]",  # lr: $LR
     re.MULTILINE,
 )
+# A constant's name as a value of JSON: scripts put a number in its place.
+_CONSTANT = re.compile(r"[:,\[]\s*[A-Z][A-Z0-9]*_[A-Z0-9_]*\s*[,}\]\r\n]")
 _QUOTED = re.compile(r"\"(?:[^\"\\\r\n]|\\.)*\"|'[^'\r\n]*'")
 
 
@@ -28,4 +30,6 @@ def is_template(text: str, at: int, quotes_matter: bool) -> bool:
     near = text[begin : len(text) if end < 0 else end]
     if quotes_matter:
         near = _QUOTED.sub('""', near)
+        if _CONSTANT.search(near) is not None:
+            return True
     return _PLACEHOLDER.search(near) is not None or _DIRECTIVE.search(text) is not None

@@ -280,6 +280,8 @@ class Budget:
             name = str(scheduler.value)
             self._facts["warmup_used"] = Known(name not in self.era.counting.unwarmed)
             self._facts["decays"] = Known(name not in _FLAT)
+        elif self.get("always_warmed").value:
+            self._facts["warmup_used"] = Known(True)
 
     # Cadence ----------------------------------------------------------------------------------------------------------
 

@@ -53,6 +53,7 @@ CAUGHT = (
         "words: the service model, which botocore skips",
     ),
     (r"autopilot/.* set \S*TextGenerationHyperParameters\.", "ranges: the SageMaker developer guide"),
+    (r"autopilot/.* rename \S+TextGenerationHyperParameters\.\w+", "names: the SageMaker developer guide"),
     (
         r"mistral/.* (rename|set) (hyperparameters|training_files\.0)\.\w+( 'x')?$",
         "the SDK drops keys that it does not know",

@@ -154,10 +154,23 @@ def test_json_lines_are_data() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ['{"a": {{ lr }}}', '{"a": <LR>}', '{"a": $LR}', '{"a": ${LR}}', '{% if x %}{"a": 1}{% endif %}']
+    "text",
+    [
+        '{"a": {{ lr }}}',
+        '{"a": <LR>}',
+        '{"a": $LR}',
+        '{"a": ${LR}}',
+        '{% if x %}{"a": 1}{% endif %}',
+        '{\n  "train_batch_size" : GB_SIZE,\n  "a": MICRO_BATCH\n}\n',
+    ],
 )
 def test_templates_are_called_templates(text: str) -> None:
     assert problem(text)[0] == "template"
+
+
+@pytest.mark.parametrize("text", ['{"a": abc}', '{"a": None}', '{"a": "B_C", "d": e}', '{"A_B": 1 "c": 2}'])
+def test_a_slip_is_no_template(text: str) -> None:
+    assert problem(text)[0] == "syntax"
 
 
 @pytest.mark.parametrize(

@@ -157,6 +157,8 @@ class TestLaunch:
             ("--output_dir out --per_device_train_batch 4 --num_train_epoch 3", True),
             ("--model x --port 8000 --max_tokens 10", False),
             ("--learning_rate 1e-4 --epochs 3 --batch_size 4", False),
+            # Scripts that are older than TrainingArguments.
+            ("--do_train --train_batch_size 4 --learning_rate 5e-5 --num_train_epochs 3 --output_dir out", False),
         ],
     )
     def test_claims_scripts_with_these_arguments(self, text: str, claimed: bool) -> None:

@@ -77,6 +77,8 @@ def holds_arguments(mapping: Mapping) -> bool:
     """Whether a mapping's own keys are those of TrainingArguments."""
     keys = mapping.last
     known = len(_KNOWN.intersection(keys))
+    if "train_batch_size" in keys and "per_device_train_batch_size" not in keys:
+        return False  # scripts older than TrainingArguments, which knows no such name
     if not CORE.isdisjoint(keys):
         return known >= 3 and _plain(mapping)
     if "model_name_or_path" in keys and "dataset_name" in keys and "learning_rate" in keys:

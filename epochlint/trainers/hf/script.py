@@ -62,7 +62,7 @@ _ADAPTERS = {
 _OTHER_MODELS = (
     "Image", "Vision", "Video", "Audio", "Speech", "Whisper", "Wav2Vec", "ViT", "Detr", "Segformer", "CLIP",
     "Object", "Depth", "Segmentation", "Swin", "ConvNext", "ResNet", "Hubert", "WavLM", "TimeSeries", "Timm",
-    "MaskFormer", "SamModel",
+    "MaskFormer", "SamModel", "PatchTS", "Informer", "Autoformer", "TimesFm",
 )  # fmt: skip
 
 
@@ -332,7 +332,7 @@ def take_tuning(run: Run, around: Surroundings) -> None:
     adapter = adapter_of(around)
     quantized = _loads_quantized(around)
     if adapter is not None:
-        kind = _ADAPTERS.get(adapter.name, "lora")
+        kind = _ADAPTERS.get(adapter.name, "other" if adapter.name.endswith("Config") else "lora")
         if kind == "lora" and quantized:
             kind = "qlora"
         run.settings["tuning"] = Known(kind, WRITTEN, key_span=adapter.span)
@@ -358,13 +358,13 @@ def adapter_of(around: Surroundings) -> Call | None:
         node = next((option for option in node.options if isinstance(option, Reference)), None)
         if node is not None and around.argument("peft_config") is not node:
             return None  # with or without: not known
-    if isinstance(node, Reference) and node.call.name in _ADAPTERS:
+    if isinstance(node, Reference) and node.call.name.endswith("Config"):
         return node.call
     for call in around.calls("get_peft_model"):
         if call.guarded:
             continue
         config = call.argument("peft_config", 1)
-        return config.call if isinstance(config, Reference) and config.call.name in _ADAPTERS else call
+        return config.call if isinstance(config, Reference) and config.call.name.endswith("Config") else call
     return None
 
 

@@ -84,7 +84,7 @@ def read(reading: Reading) -> Run:
     spec = facts("azure-ml")
     if openai:
         request.judge(reading.mapping("hyperparameters"), spec["azure_open_ai"], nulls=called)
-    elif not called and block is not None:
+    elif not called and block is not None and reading.text("model_provider") == "custom":
         request.judge(block, {entry.key: spec["custom"] for entry in block.entries})
     if not called:
         request.judge(request.body(), spec["body"], whole=True, nulls=False)

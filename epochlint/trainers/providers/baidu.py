@@ -66,5 +66,7 @@ def read(reading: Reading) -> Run:
         run.settings["method"] = Known("dpo", DERIVED)
     spec = facts("baidu")
     request.judge(reading.mapping(block), spec["hyperparameters"], complete=False)
+    for part in (request.body(), reading.mapping("datasetConfig")):
+        request.judge(part, spec["split"], complete=False)
     request.limits(spec["records"])
     return run

@@ -37,13 +37,17 @@ CALLS = frozenset(
 
 # A part of the model's identifier -> family of the data file; the first that fits.
 _FAMILIES = (
+    ("titan-embed-image", "titan-embed-image"),
     ("titan-text-premier", "titan-text-premier"),
     ("titan-text", "titan-text"),
     ("claude", "claude"),
     ("cohere.command", "cohere"),
     ("meta.llama", "llama"),
-    ("amazon.nova", "nova"),
+    ("amazon.nova-micro", "nova"),
+    ("amazon.nova-lite", "nova"),
+    ("amazon.nova-pro", "nova"),
 )
+_VISUAL = ("image", "canvas", "reel")  # hundreds of epochs are usual there
 
 
 def recognise(document: Document) -> list[Mapping]:
@@ -76,6 +80,9 @@ def read(reading: Reading) -> Run:
             request.default("held_out_percent", fields["evalPercentage"]["default"])
     run.settings["accumulation"] = Known(1, DERIVED)
     run.settings["billed_by_token"] = Known(True, DERIVED)
+    run.settings["always_warmed"] = Known(True, DERIVED)
+    if any(word in (reading.text("baseModelIdentifier") or "").lower() for word in _VISUAL):
+        run.settings["language_model"] = Known(False, DERIVED)
     request.take("epochs", "hyperParameters", "epochCount")
     request.take("per_device_batch", "hyperParameters", "batchSize", whole=True)
     rate = "learningRateMultiplier" if family == "claude" else "learningRate"

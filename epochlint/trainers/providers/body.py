@@ -107,7 +107,7 @@ def _kind(kinds: set[str], field: dict[str, Any], path: tuple[str | int, ...], v
     value = values
     for part in path:
         value = value[part]  # type: ignore[index] # the path was made along these values
-    another_word = isinstance(value, str) and field.get("type") == "word"
+    another_word = isinstance(value, str) and is_word(field)
     return RANGE if another_word or any(kind.startswith(_RANGES) for kind in kinds) else TYPE
 
 
@@ -206,6 +206,11 @@ def _named(field: dict[str, Any], **names: str) -> dict[str, Any]:
     return {ours: field[theirs] for ours, theirs in names.items() if field.get(theirs) is not None}
 
 
+def is_word(field: dict[str, Any]) -> bool:
+    """Whether a text must be one of the field's words."""
+    return "word" in field.get("type", "").split(" or ")
+
+
 def fold(word: str) -> str:
     return word.lower().replace("_", "")
 
@@ -253,7 +258,7 @@ def _numeric(bounds: dict[str, float]) -> Any:
 def demand(field: dict[str, Any], kind: str) -> str:
     """What a field must be, in words; `kind` of the fault tells which side of it."""
     words = " or ".join(f'"{word}"' for word in field.get("words", ()))
-    if kind == RANGE and field["type"] != "word":
+    if kind == RANGE and not is_word(field):
         limits = [_span(field), _size(field), f"the pattern {field['pattern']}" if "pattern" in field else ""]
         return f"the service takes {' and '.join(limit for limit in limits if limit)}"
     first = field["type"].split(" or ")[0]

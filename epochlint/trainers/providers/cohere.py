@@ -50,7 +50,7 @@ def read(reading: Reading) -> Run:
     request.take("per_device_batch", *path, "train_batch_size", whole=True)
     request.take("learning_rate", *path, "learning_rate")
     request.take("early_stopping_patience", *path, "early_stopping_patience", whole=True)
-    request.judge(reading.mapping(*path), spec["hyperparameters"], complete=False)
+    request.judge(reading.mapping(*path), spec["hyperparameters"])
     request.limits(spec["records"])
     request.observe("provider_retired", reading.span, key="fine-tuning", reason=spec["retired"])
     return request.run

@@ -5,7 +5,7 @@ from __future__ import annotations
 from epochlint.documents.document import Mapping
 from epochlint.run.known import DERIVED, Known
 from epochlint.trainers.llm_foundry import duration
-from epochlint.trainers.providers.request import Request
+from epochlint.trainers.providers.request import Request, facts
 from epochlint.trainers.providers.simple import HIDDEN
 
 TYPE_CHECKING = False
@@ -36,6 +36,8 @@ def read(reading: Reading) -> Run:
     elif parsed is not None and parsed[1] == "ba":
         request.run.settings["max_steps"] = Known(int(parsed[0]), "written", key_span=place)
     request.take("learning_rate", "learning_rate")
+    if reading.call is not None:
+        request.judge(request.body(), facts("databricks")["call"])
     kind = reading.text("task_type")
     request.run.settings["method"] = Known("pretrain" if kind == "CONTINUED_PRETRAIN" else "sft", DERIVED)
     return request.run

@@ -6,7 +6,7 @@ Fields and ranges: `data/providers.json`. "auto" is estimated as the cookbook co
 
 from __future__ import annotations
 
-from epochlint.documents.document import Mapping
+from epochlint.documents.document import Mapping, Scalar
 from epochlint.run.counting import Counting, Steps, ceil_of_rows, product
 from epochlint.run.known import DERIVED, Known
 from epochlint.trainers.providers import lines
@@ -105,7 +105,7 @@ def read_job(reading: Reading, label: str) -> Run:
     request.limits(spec["records"])
     fields = spec["hyperparameters"].get(method)
     if fields is not None:
-        request.judge(block, fields)
+        request.judge(_set(block), fields)
     _top_level(request, spec["body"])
     _leave_open(request, path)
     return request.run
@@ -151,6 +151,14 @@ def _block(request: Request, method: str, spec: dict[str, object]) -> tuple[tupl
         reason = "this block is deprecated for method.supervised.hyperparameters"
         request.observe("provider_retired", old[0].key_span, key="hyperparameters", reason=reason)
     return ("hyperparameters",), reading.mapping("hyperparameters")
+
+
+def _set(block: Mapping | None) -> Mapping | None:
+    """A block without what is -1: so the service itself shows what nobody has set (Azure, jobs that are pending)."""
+    if block is None:
+        return None
+    entries = [e for e in block.entries if not (isinstance(e.value, Scalar) and e.value.value == -1)]
+    return Mapping(block.span, entries, block.open_ended)
 
 
 def _top_level(request: Request, fields: dict[str, Any]) -> None:

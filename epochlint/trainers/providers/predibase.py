@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from epochlint.documents.document import Mapping
 from epochlint.run.known import DERIVED, Known
-from epochlint.trainers.providers.request import Request
+from epochlint.trainers.providers.request import Request, facts
 from epochlint.trainers.providers.simple import GLOBAL
 
 TYPE_CHECKING = False
@@ -39,4 +39,5 @@ def read(reading: Reading) -> Run:
         request.default("learning_rate", 2e-4)
         request.default("warmup_ratio", 0.03)
     request.run.settings["tuning"] = Known("lora", DERIVED)
+    request.judge(request.body(), facts("predibase")["fields"], complete=False)
     return request.run

@@ -13,7 +13,7 @@ from epochlint.documents.document import Entry, Mapping, Node, Scalar, Sequence,
 from epochlint.documents.scalars import number
 from epochlint.run.known import DERIVED, ESTIMATED, ON_ESTIMATE, UNKNOWN, Known, unknown
 from epochlint.run.run import DataSource, Era, Run
-from epochlint.trainers.providers.body import MISSING, RANGE, demand, faults, field_at, node_at
+from epochlint.trainers.providers.body import MISSING, RANGE, demand, faults, field_at, fold, is_word, node_at
 from epochlint.trainers.providers.body import UNKNOWN as UNKNOWN_KEY
 from epochlint.trainers.settings import text_of
 from epochlint.trainers.trainer import Layer
@@ -158,8 +158,8 @@ class Request:
     ) -> None:
         """What the service says about the keys and values of a block.
 
-        `complete`: `fields` are all that it knows. `whole`: the block is all that it gets, so what is required and
-        not there is missing. `nulls`: it takes null for "not set".
+        `complete`: `fields` are all that it knows; else only a slip of one of them is told. `whole`: the block is all
+        that it gets, so what is required and not there is missing. `nulls`: it takes null for "not set".
         """
         if body is None:
             return
@@ -175,15 +175,15 @@ class Request:
             elif entry is None:
                 continue
             elif fault.kind == UNKNOWN_KEY:
-                if complete and isinstance(owner, Mapping):
-                    known = fields if len(fault.path) == 1 else field_at(fault.path[:-1], fields).get("fields", {})
+                known = fields if len(fault.path) == 1 else field_at(fault.path[:-1], fields).get("fields", {})
+                if isinstance(owner, Mapping) and (complete or _slip(entry.key, known, owner)):
                     self.unknown_key(entry, known, hint)
             else:
                 shown = entry.value.raw if isinstance(entry.value, Scalar) else ""
                 values = {"key": entry.key, "value": shown, "reason": demand(fault.field, fault.kind)}
                 if fault.kind == RANGE:
                     # Words are added over the years, so one that is not listed is no error for certain.
-                    listed = fault.field.get("type") == "word"
+                    listed = is_word(fault.field)
                     self.observe("provider_range", entry.key_span, documented=listed, **values)
                 else:
                     self.observe("provider_type", entry.key_span, **values)
@@ -225,6 +225,14 @@ class Request:
             suggestion=suggestion,
             rejected=bool(suggestion),
         )
+
+
+def _slip(key: str, names: Any, owner: Mapping) -> bool:
+    """Whether a key is certainly one of these names misspelt (`epochcount`), which is not there itself."""
+    from difflib import get_close_matches
+
+    meant = [name for name in names if fold(name) == fold(key)] or get_close_matches(key, list(names), 1, 0.85)
+    return bool(meant) and meant[0] not in owner
 
 
 def opened(mapping: Mapping, depth: int = 8) -> Mapping:

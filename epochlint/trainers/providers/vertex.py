@@ -113,6 +113,11 @@ def read(reading: Reading) -> Run:
         if reading.entry(spec, hyper, "learningRate") is not None:
             request.take("learning_rate", spec, hyper, "learningRate")
             run.settings["rate_multiplier"] = Known(False, DERIVED)
+            if camel and reading.entry(spec, hyper, "learningRateMultiplier") is not None:
+                reason = "learningRate and learningRateMultiplier exclude each other"
+                request.observe(
+                    "rejected", run.settings["learning_rate"].key_span or run.span, reason=reason, consumer=LABEL
+                )
         request.take("beta", spec, hyper, "beta")
         if camel:
             request.judge(reading.mapping(spec, hyper), facts("vertex")["hyperparameters"], complete=False)

@@ -139,6 +139,15 @@ class TestTuning:
         )
         assert run.setting("tuning").value == "qlora"
 
+    @pytest.mark.parametrize("name", ["IA3Config", "DeloraConfig", "RoadConfig"])
+    def test_another_adapter_is_no_lora(self, name: str) -> None:
+        run = read(
+            f"from peft import {name}, get_peft_model\nconfig = {name}(target_modules=['q'])\n"
+            'model = get_peft_model(model, config)\nargs = TrainingArguments("out")\n'
+            "Trainer(model, args, train_dataset=data)\n"
+        )
+        assert run.setting("tuning").value == "other"
+
     def test_a_prefix(self) -> None:
         run = read(
             "from peft import PrefixTuningConfig, get_peft_model\n"

@@ -15,6 +15,7 @@ BEDROCK = {
     "trainingDataConfig": {"s3Uri": "s3://b/t"}, "outputDataConfig": {"s3Uri": "s3://b/o"},
 }  # fmt: skip
 COMMAND = {**BEDROCK, "baseModelIdentifier": "cohere.command-text-v14"}
+FIREWORKS = {"dataset": "d", "baseModel": "m", "epochs": 2}
 LLMFT = """\
 run: {name: a, model_type: llm_finetuning_aws}
 trainer: {num_nodes: 1}
@@ -48,11 +49,27 @@ COHERE = {
         ("vertex.json", {"baseModel": "g", "reinforcementTuningSpec": {"trainingDatasetUri": "gs://b/t"}}, 750),
         ("vertex.json", {"baseModel": "g", "supervisedTuningSpec": {"trainingDatasetUri": "gs://b/t"}}, 1000),
         ("openai.json", {"model": "gpt-4o", "training_file": "file-a"}, 1000),
+        ("fireworks.json", {**FIREWORKS, "evalAutoCarveout": True}, 900),
+        ("fireworks.json", {**FIREWORKS, "evalAutoCarveout": False}, 1000),
+        ("fireworks.json", {**FIREWORKS, "evalAutoCarveout": True, "evaluationDataset": "e"}, 1000),
     ],
 )
 def test_what_is_held_back_is_not_trained_on(name: str, body: Any, records: int) -> None:
     text = body if isinstance(body, str) else json.dumps(body)
     assert facts({name: text}, "records", assume={"records": 1000})[1] == {"records": records}
+
+
+@pytest.mark.parametrize(("rows", "records"), [(5, 5), (105, 95), (2000, 1900)])
+def test_fireworks_holds_back_a_tenth_and_at_most_a_hundred(rows: int, records: int) -> None:
+    files = {"job.json": json.dumps({**FIREWORKS, "evalAutoCarveout": True})}
+    assert facts(files, "records", assume={"records": rows})[1] == {"records": records}
+
+
+def test_bedrock_warms_up_whatever_its_schedule_is() -> None:
+    hyper = {"epochCount": "1", "batchSize": "64", "learningRate": "0.00001", "learningRateWarmupSteps": "250"}
+    body = {**BEDROCK, "baseModelIdentifier": "amazon.titan-text-express-v1", "hyperParameters": hyper}
+    report = check_project({"job.json": json.dumps(body)}, {"records": 6400})
+    assert [finding.code for finding in report.findings if finding.level == "error"] == ["WRM001"]
 
 
 def test_what_is_not_known_to_be_held_back_is_unknown() -> None:

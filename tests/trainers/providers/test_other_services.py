@@ -130,3 +130,98 @@ replicate.trainings.create(
 """
     assert facts({"tune.py": text}, "epochs") == ("replicate", {"epochs": 3})
     assert errors({"tune.py": text.replace("    destination", "    # destination")}) == [("PRV008", 3)]
+
+
+def said(name: str, body: object) -> list[str]:
+    text = body if isinstance(body, str) else json.dumps(body)
+    return [finding.code for finding in check_project({name: text}).findings if finding.level != "note"]
+
+
+BEDROCK = {
+    "jobName": "j", "customModelName": "c", "roleArn": "arn:aws:iam::123456789012:role/E",
+    "trainingDataConfig": {"s3Uri": "s3://b/t"}, "outputDataConfig": {"s3Uri": "s3://b/o"},
+}  # fmt: skip
+PREDIBASE = "from predibase import SFTConfig\n\nconfig = SFTConfig(base_model='m', effective_batch_size=8, %s)\n"
+
+
+@pytest.mark.parametrize(
+    ("model", "hyper", "codes"),
+    [
+        ("amazon.titan-embed-image-v1", {"epochCount": "100", "batchSize": "576"}, []),
+        ("amazon.titan-embed-image-v1", {"epochCount": "Auto", "batchSize": "9216"}, []),
+        ("amazon.titan-embed-image-v1", {"epochCount": "101", "batchSize": "576"}, ["PRV005"]),
+        ("amazon.titan-embed-image-v1", {"epochCount": "5", "batchSize": "128"}, ["PRV005"]),
+        ("amazon.titan-image-generator-v2:0", {"stepCount": "1000", "batchSize": "8"}, []),
+        ("amazon.nova-canvas-v1:0", {"stepCount": "1000", "batchSize": "8"}, []),
+    ],
+)
+def test_models_of_images_have_ranges_of_their_own(model: str, hyper: dict[str, str], codes: list[str]) -> None:
+    assert said("job.json", {**BEDROCK, "baseModelIdentifier": model, "hyperParameters": hyper}) == codes
+
+
+@pytest.mark.parametrize(
+    ("name", "body", "codes"),
+    [
+        (
+            "dpo.json",
+            {"dataset": "d", "trainingConfig": {"baseModel": "m"}, "lossConfig": {"dpo": {"beta": 0.5}}},
+            ["PRV005"],
+        ),
+        (
+            "dpo.json",
+            {"dataset": "d", "trainingConfig": {"baseModel": "m"}, "lossConfig": {"dpo": {"beta": 0.4}}},
+            [],
+        ),
+        ("tune.py", PREDIBASE % "warmup_ratio=0.0", ["PRV005"]),
+        ("tune.py", PREDIBASE % "warmup_ratio=0.03, lora_dropout=0.1", []),
+        ("job.json", {**SECOND, "datasetConfig": {"datasets": [], "splitRatio": 51}}, ["PRV005"]),
+        ("job.json", {**FIRST, "trainsetRate": 51}, ["PRV005"]),
+    ],
+)
+def test_ranges(name: str, body: object, codes: list[str]) -> None:
+    assert said(name, body) == codes
+
+
+def vertex(**hyper: object) -> dict[str, Any]:
+    return {"baseModel": "g", "supervisedTuningSpec": {"trainingDatasetUri": "gs://b/t", "hyperParameters": hyper}}
+
+
+@pytest.mark.parametrize(
+    ("hyper", "codes"),
+    [
+        ({"adapterSize": "ADAPTER_SIZE_FOUR"}, []),
+        ({"adapterSize": 4}, []),  # the number of an enum's value
+        ({"adapterSize": "ADAPTER_SIZE_THREE"}, ["PRV005"]),
+        ({"epochcount": 3}, ["PRV004"]),
+        ({"epochCount": 3, "samplesPerPrompt": 8}, []),
+        ({"learningRate": 1e-4, "learningRateMultiplier": 1.0}, ["CFG011"]),
+    ],
+)
+def test_vertex(hyper: dict[str, Any], codes: list[str]) -> None:
+    assert said("job.json", vertex(**hyper)) == codes
+
+
+def test_a_slip_is_told_where_not_every_name_is_known() -> None:
+    job = {"model": "open-mistral-7b", "training_files": [{"file_id": "f"}]}
+    assert said("job.json", {**job, "hyperparameters": {"n_epochs": 3}}) == ["PRV004"]
+    assert said("job.json", {**job, "hyperparameters": {"epochs": 3, "checkpoint_every": 3}}) == []
+
+
+def test_what_nobody_set_is_shown_as_minus_one() -> None:
+    hyper = {"n_epochs": -1, "batch_size": -1, "learning_rate_multiplier": 2.0}
+    assert (
+        said(
+            "job.json",
+            {
+                "model": "gpt-4.1",
+                "training_file": "f",
+                "method": {"type": "supervised", "supervised": {"hyperparameters": hyper}},
+            },
+        )
+        == []
+    )
+
+
+def test_a_provider_of_models_that_is_not_known_is_told_alone() -> None:
+    text = "type: finetuning\ntask: chat_completion\nmodel: {path: m}\ntraining_data: t.jsonl\n"
+    assert said("job.yml", f"{text}model_provider: azure_openai\nhyperparameters: {{n_epochs: 3}}\n") == ["PRV005"]
