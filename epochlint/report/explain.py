@@ -231,7 +231,7 @@ def value_text(checked: Checked, name: str, known: Known) -> str:
         newest = len(checked.run.eras) - 1
         one = checked.scenarios.budget(newest, 1).fact(name)
         many = checked.scenarios.budget(newest, SHOWN).fact(name)
-        if one.exact and many.exact:
+        if one.exact and many.exact and one.value != many.value:
             return f"{_amount(name, one.value)} on 1 GPU, {_amount(name, many.value)} on {SHOWN}"
         if (one.low, one.high) != (many.low, many.high) and one.low is not None and many.high is not None:
             return f"{_amount(name, one.low)} on 1 GPU to {_amount(name, many.high)} on {SHOWN}"

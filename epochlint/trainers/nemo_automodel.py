@@ -1,22 +1,27 @@
 """NeMo Automodel: a step scheduler with a global and a local batch.
 
-Read at commit 36044ad3 (`components/training/step_scheduler.py`, `recipes/llm/train_ft.py`): the global batch must be
-a multiple of local batch x data-parallel workers; a pass has ceil(batches / accumulation) steps; `max_steps` wins;
-without either length it runs 10 epochs; the default warmup is min(1000, total // 10).
+Read in nemo-automodel 0.2.0 to 0.7.0 (`components/training/step_scheduler.py`, `recipes/llm/train_ft.py`,
+`components/datasets/loader.py`): the global batch must be a multiple of local batch x data-parallel workers; each worker
+takes floor(N / workers) rows, and a pass has ceil(batches / accumulation) steps. `max_steps` and the epochs both end the
+run, and the recipes' default of 10 epochs holds beside `max_steps`, too; only `num_epochs: null` (>= 0.3.0) leaves the
+length to `max_steps`. The default warmup is min(1000, total // 10).
 """
 
 from __future__ import annotations
 
 from epochlint.documents.document import Mapping
-from epochlint.run.counting import Counting, Steps, Warmup, by_global_batch, ceil_of_rows, fixed
+from epochlint.run.counting import Counting, Warmup, by_global_batch, fixed, limited
 from epochlint.run.known import DEFAULT, DERIVED, UNKNOWN, Known
 from epochlint.run.run import Era, Run
 from epochlint.trainers.settings import Loader, Taker
+from epochlint.trainers.trainer import is_null
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from epochlint.documents.document import Document
-    from epochlint.run.counting import Get, Shape
+    from epochlint.run.counting import Get, Shape, Steps
     from epochlint.trainers.trainer import Reading
 
 LABEL = "nemo-automodel"
@@ -37,12 +42,14 @@ def read(reading: Reading) -> Run:
     reading = reading.nested()
     run = Run(LABEL, reading.document.source, reading.span, (), reading.versions)
     taker = Taker(run, reading, LOADER)
-    run.eras = (Era("", _COUNTING, {"nemo-automodel": reading.versions.of("nemo-automodel")}),)
     taker.whole("global_batch", ("step_scheduler", "global_batch_size"))
     taker.whole("per_device_batch", ("step_scheduler", "local_batch_size"))
-    limit = taker.whole("max_steps", ("step_scheduler", "max_steps"))
-    length: object = Known(10, DEFAULT) if limit.exact and limit.value is None else Known(None, DEFAULT)
-    taker.number("epochs", ("step_scheduler", "num_epochs"), default=length)
+    taker.whole("max_steps", ("step_scheduler", "max_steps"))
+    epochs = reading.node("step_scheduler", "num_epochs")
+    by_limit = is_null(epochs) and run.setting("max_steps").value is not None
+    taker.number("epochs", ("step_scheduler", "num_epochs"), default=Known(None if by_limit else 10, DEFAULT))
+    counting = Counting(_steps(capped=not by_limit), _warmup, by_global_batch)
+    run.eras = (Era("", counting, {"nemo-automodel": reading.versions.of("nemo-automodel")}),)
     taker.number("learning_rate", ("optimizer", "lr"))
     taker.number("weight_decay", ("optimizer", "weight_decay"))
     taker.whole("warmup_steps", ("lr_scheduler", "lr_warmup_steps"))
@@ -70,10 +77,14 @@ def _check(taker: Taker) -> None:
         taker.observe("batch_not_divisible", whole.key_span, reason=reason)
 
 
-def _steps(shape: Shape) -> Steps:
-    per_epoch = ceil_of_rows(shape)
-    natural = int(shape.epochs * per_epoch)
-    return Steps(per_epoch, natural, natural if shape.limit is None else shape.limit)
+def _steps(capped: bool) -> Callable[[Shape], Steps]:
+    """Whole passes over ceil(floor(N / workers) x workers / B) steps, or the limit before them."""
+
+    def per_epoch(shape: Shape) -> int:
+        splits = shape.effective % (shape.per_device * shape.workers) == 0  # else the trainer refuses
+        return -(-(shape.records - (shape.records % shape.workers if splits else 0)) // shape.effective)
+
+    return limited(per_epoch, lambda shape, pass_: int(shape.epochs * pass_), cap=capped)
 
 
 def _warmup(get: Get) -> Warmup | None:
@@ -84,5 +95,3 @@ def _warmup(get: Get) -> Warmup | None:
         return fixed(int(steps.number))
     return Warmup(lambda total, natural: min(1000, total // 10), "", (0.1, "floor"), "min(1000, {} / 10)")
 
-
-_COUNTING = Counting(_steps, _warmup, by_global_batch)

@@ -166,8 +166,8 @@ ONE = {"gpus": 1}
         ("EPO003", {"epochs": 6, "rows": 1001, "validation": False}, None),
         ("EPO003", {"epochs": 5, "rows": 500, "validation": False}, None),
         ("EPO003", {"epochs": 16, "rows": 500, "validation": False}, None),
-        ("EPO003", {"epochs": 6, "rows": 500, "validation": True}, None),
-        ("EPO003", {"epochs": 6, "rows": 500}, None),
+        ("EPO003", {"epochs": 6, "rows": 500, "validation": True, "eval_strategy": "epoch"}, None),
+        ("EPO003", {"epochs": 6, "rows": 500, "validation": True}, "note"),  # held out, and never looked at
         ("EPO004", {"epochs": 6, "rows": 100000}, "note"),
         ("EPO004", {"epochs": 5, "rows": 100000}, None),
         ("EPO004", {"epochs": 6, "rows": 99999}, None),
@@ -554,9 +554,12 @@ def test_a_rate_is_another_for_another_kind_of_run(other: dict[str, Any]) -> Non
     [
         ({"max_steps": 4000}, {"max_steps": 800}, "revision", "warning"),
         ({"max_steps": 1000}, {"max_steps": 800}, "revision", None),
-        ({"max_steps": 2000}, {"max_steps": 800}, "revision", "note"),
+        ({"max_steps": 2000}, {"max_steps": 800}, "revision", "warning"),  # a quarter of the run is warmup now
+        ({"max_steps": 4000}, {"max_steps": 2000}, "revision", "note"),  # a tenth, as is usual
+        ({"max_steps": 3900}, {"max_steps": 1990}, "revision", None),
         ({"max_steps": 1000}, {"max_steps": 4000}, "revision", "note"),
-        ({"max_steps": 1000}, {"max_steps": 3000}, "revision", None),
+        ({"max_steps": 1000}, {"max_steps": 2000}, "revision", "note"),
+        ({"max_steps": 1000}, {"max_steps": 1900}, "revision", None),
         ({"max_steps": 1000}, {"max_steps": 4000}, "sibling", None),
         ({"max_steps": 5000}, {"max_steps": 1000}, "sibling", "warning"),
         ({"max_steps": 4000, "warmup_steps": 100}, {"max_steps": 800}, "revision", None),
@@ -574,6 +577,14 @@ def test_a_warmup_that_was_copied(
     baseline = engine.Baseline(Scenarios(runs[0]), kind, "before")
     found = engine.check(Scenarios(runs[1]), [RULES["WRM010"]], baseline=baseline)[0]
     assert [one.level for one in found] == ([expected] if expected else [])
+
+
+def test_data_that_no_revision_names_is_the_same_in_both() -> None:
+    runs = [make_run(warmup_steps=200, epochs=epochs) for epochs in (4, 1)]
+    before = Scenarios(runs[0])
+    for kind, codes in (("revision", ["WRM010"]), ("reference", []), ("sibling", [])):
+        found = engine.check(Scenarios(runs[1]), [RULES["WRM010"]], baseline=engine.Baseline(before, kind, "before"))[0]
+        assert [one.code for one in found] == codes
 
 
 def test_other_data_of_unknown_size_says_nothing_about_the_warmup() -> None:
