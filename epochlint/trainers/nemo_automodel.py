@@ -1,10 +1,10 @@
 """NeMo Automodel: a step scheduler with a global and a local batch.
 
 Read in nemo-automodel 0.2.0 to 0.7.0 (`components/training/step_scheduler.py`, `recipes/llm/train_ft.py`,
-`components/datasets/loader.py`): the global batch must be a multiple of local batch x data-parallel workers; each worker
-takes floor(N / workers) rows, and a pass has ceil(batches / accumulation) steps. `max_steps` and the epochs both end the
-run, and the recipes' default of 10 epochs holds beside `max_steps`, too; only `num_epochs: null` (>= 0.3.0) leaves the
-length to `max_steps`. The default warmup is min(1000, total // 10).
+`components/datasets/loader.py`): the global batch must be a multiple of local batch x data-parallel workers; each
+worker takes floor(N / workers) rows, and a pass has ceil(batches / accumulation) steps. `max_steps` and the epochs both
+end the run, and the recipes' default of 10 epochs holds beside `max_steps`, too; only `num_epochs: null` (>= 0.3.0)
+leaves the length to `max_steps`. The default warmup is min(1000, total // 10).
 """
 
 from __future__ import annotations
@@ -94,4 +94,3 @@ def _warmup(get: Get) -> Warmup | None:
     if steps.number is not None:
         return fixed(int(steps.number))
     return Warmup(lambda total, natural: min(1000, total // 10), "", (0.1, "floor"), "min(1000, {} / 10)")
-

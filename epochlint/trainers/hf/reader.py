@@ -114,6 +114,7 @@ class Hf:
         script.take_model(self.run, around)
         script.take_devices(self.run, around)
         script.take_resume(self.run, around)
+        script.take_optimizers(self.run, around)
         script.take_search(self.run, around)
         return around
 

@@ -449,6 +449,50 @@ def _starts_anew(call: Call) -> bool:
     return call.entry("resume_from_checkpoint", 0) is None and not call.arguments.open_ended
 
 
+# Names of the schedules that transformers makes, as `lr_scheduler_type` calls them (`optimization.py`).
+_SCHEDULES = {
+    "get_linear_schedule_with_warmup": "linear",
+    "get_cosine_schedule_with_warmup": "cosine",
+    "get_cosine_with_hard_restarts_schedule_with_warmup": "cosine_with_restarts",
+    "get_polynomial_decay_schedule_with_warmup": "polynomial",
+    "get_constant_schedule_with_warmup": "constant_with_warmup",
+    "get_constant_schedule": "constant",
+    "get_inverse_sqrt_schedule": "inverse_sqrt",
+}
+
+
+def take_optimizers(run: Run, around: Surroundings) -> None:
+    """`Trainer(optimizers=(optimizer, schedule))`: what is given there is used, whatever the arguments say.
+
+    The Trainer only makes what is None (transformers 4.36 to 5.24, `trainer.py`, `create_optimizer_and_scheduler`).
+    """
+    entry = around.trainer.entry("optimizers") if around.trainer is not None else None
+    if entry is None or (isinstance(entry.value, Scalar) and entry.value.value is None):
+        return
+    pair = entry.value.items if isinstance(entry.value, Sequence) else []
+    optimizer, schedule = pair if len(pair) == 2 else (entry.value, entry.value)
+    if not (isinstance(optimizer, Scalar) and optimizer.value is None):
+        run.settings["learning_rate"] = _given(optimizer, "lr", entry)
+        run.settings["optimizer"] = run.settings["weight_decay"] = unknown(entry.key_span, entry.value.span)
+    if not (isinstance(schedule, Scalar) and schedule.value is None):
+        name = _SCHEDULES.get(schedule.call.name) if isinstance(schedule, Reference) else None
+        place = unknown(entry.key_span, entry.value.span)
+        run.settings["scheduler"] = Known(name, WRITTEN, key_span=entry.key_span) if name is not None else place
+        run.settings["warmup_steps"] = _given(schedule, "num_warmup_steps", entry) if name is not None else place
+        run.settings["warmup_ratio"] = Known(None) if name is not None else place
+        run.settings["schedule_steps"] = _given(schedule, "num_training_steps", entry)
+        run.settings["min_rate"] = place
+
+
+def _given(node: Node, keyword: str, pair: Entry) -> Known:
+    """A number among the arguments of the call that a value comes from."""
+    found = node.call.entry(keyword) if isinstance(node, Reference) and not node.attribute else None
+    value = found.value.value if found is not None and isinstance(found.value, Scalar) else None
+    if found is None or isinstance(value, bool) or not isinstance(value, (int, float)):
+        return unknown(pair.key_span, pair.value.span)
+    return Known(value, WRITTEN, key_span=found.key_span, span=found.value.span)
+
+
 # What is tried where `hyperparameter_search` is given no space of its own (transformers 4.57.6 and 5.15.0,
 # `trainer_utils.default_hp_space_optuna`).
 _USUAL_SPACE = ("learning_rate", "num_train_epochs", "per_device_train_batch_size")

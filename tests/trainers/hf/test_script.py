@@ -231,3 +231,29 @@ def test_visible_devices() -> None:
         "Trainer(model, args, train_dataset=data)\n"
     )
     assert run.setting("gpus").number == 2
+
+
+class TestOptimizers:
+    MADE = (
+        "import torch\nfrom transformers import get_cosine_schedule_with_warmup\n"
+        "made = torch.optim.AdamW(model.parameters(), lr=3e-4)\n"
+        "plan = get_cosine_schedule_with_warmup(made, num_warmup_steps=10, num_training_steps=200)\n"
+        'args = TrainingArguments("out", learning_rate=1e-5, warmup_steps=500, lr_scheduler_type="linear")\n'
+    )
+
+    def test_what_the_trainer_is_given_takes_the_arguments_place(self) -> None:
+        run = read(self.MADE + "Trainer(model, args, train_dataset=data, optimizers=(made, plan))\n")
+        names = ("learning_rate", "scheduler", "warmup_steps", "schedule_steps")
+        assert [run.setting(name).value for name in names] == [3e-4, "cosine", 10, 200]
+
+    def test_the_trainer_makes_what_is_none(self) -> None:
+        run = read(self.MADE + "Trainer(model, args, train_dataset=data, optimizers=(made, None))\n")
+        names = ("learning_rate", "scheduler", "warmup_steps")
+        assert [run.setting(name).value for name in names] == [3e-4, "linear", 500]
+        assert "schedule_steps" not in run.settings
+        run = read(self.MADE + "Trainer(model, args, train_dataset=data, optimizers=(None, None))\n")
+        assert run.setting("learning_rate").value == 1e-5
+
+    def test_what_cannot_be_seen_is_unknown(self) -> None:
+        run = read(self.MADE + "Trainer(model, args, train_dataset=data, optimizers=make(model))\n")
+        assert all(run.setting(name).unknown for name in ("learning_rate", "scheduler", "warmup_steps"))
