@@ -11,10 +11,13 @@ from epochlint.documents.document import Mapping, Scalar, Sequence
 from epochlint.documents.scalars import plain_count
 from epochlint.run.counting import Counting, Steps, fixed
 from epochlint.run.known import DEFAULT, DERIVED, UNKNOWN, WRITTEN, Known, between
+from epochlint.run.observation import Edit, Fix
 from epochlint.run.run import DataSource, Era, Run
 from epochlint.trainers.omegaconf import resolved
 from epochlint.trainers.settings import Loader, Taker, text_of
+from epochlint.trainers.tables import nearest
 from epochlint.trainers.torchtune_rows import check_of
+from epochlint.trainers.trainer import is_null
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,7 +33,25 @@ _SCHEDULE_BUILDERS = (
     "torchtune.training.get_cosine_schedule_with_warmup",
     "torchtune.modules.get_cosine_schedule_with_warmup",
 )
-_SCHEDULE_ARGUMENTS = frozenset({"_component_", "num_warmup_steps", "num_training_steps", "num_cycles", "last_epoch"})
+_SCHEDULE_ARGUMENTS = frozenset({"num_warmup_steps", "num_training_steps", "num_cycles", "last_epoch"})
+# torchtune 0.2 to 0.6.1, `models/*/_model_builders.py`: what the builders of LoRA models share.
+_LORA_ARGUMENTS = frozenset({
+    "lora_attn_modules", "apply_lora_to_mlp", "apply_lora_to_output", "lora_rank", "lora_alpha", "lora_dropout",
+    "use_dora", "quantize_base",
+})  # fmt: skip
+# torch 2.2 to 2.13, `optim/adamw.py`.
+_ADAM_ARGUMENTS = frozenset({
+    "lr", "betas", "eps", "weight_decay", "amsgrad", "maximize", "foreach", "capturable", "differentiable", "fused",
+})  # fmt: skip
+_ARGUMENTS: tuple[tuple[str, Callable[[str], bool], frozenset[str]], ...] = (
+    ("lr_scheduler", lambda builder: builder in _SCHEDULE_BUILDERS, _SCHEDULE_ARGUMENTS),
+    (
+        "model",
+        lambda builder: builder.startswith("torchtune.models.") and "lora_" in builder.rpartition(".")[2],
+        _LORA_ARGUMENTS,
+    ),
+    ("optimizer", lambda builder: builder in ("torch.optim.AdamW", "torch.optim.Adam"), _ADAM_ARGUMENTS),
+)
 
 LABEL = "torchtune"
 CALLS: frozenset[str] = frozenset()
@@ -115,14 +136,23 @@ def _read_orchestrated(taker: Taker) -> Run:
 
 
 def _refuse_arguments(taker: Taker) -> None:
-    """Arguments that torchtune's own builder of the schedule does not have; anybody's else may have them."""
-    block = taker.reading.mapping("lr_scheduler")
-    builder = text_of(block.get(_COMPONENT)) if block is not None else None
-    if block is None or builder not in _SCHEDULE_BUILDERS:
-        return
-    for entry in block.entries:
-        if entry.key not in _SCHEDULE_ARGUMENTS:
-            taker.refuse(("lr_scheduler", entry.key), f"{builder} has no argument {entry.key}", "torchtune")
+    """Arguments that stop a recipe with a TypeError: misspelt ones of builders that are known here, and any other of
+    torchtune's own schedule. Anybody else's builder may have them."""
+    for part, owns, arguments in _ARGUMENTS:
+        block = taker.reading.mapping(part)
+        builder = text_of(block.get(_COMPONENT)) if block is not None else None
+        if block is None or builder is None or not owns(builder):
+            continue
+        for entry in block.entries:
+            if entry.key in arguments or entry.key == _COMPONENT or is_null(entry.value):
+                continue
+            near = nearest(entry.key, arguments)
+            if near is not None and near not in block:
+                values = {"key": entry.key, "suggestion": near, "consumer": builder, "rejected": True}
+                fix = Fix(f"write {near}", [Edit(entry.key_span, near)], safe=True)
+                taker.observe("misspelt_key", entry.key_span, fix, **values)
+            elif arguments is _SCHEDULE_ARGUMENTS:
+                taker.refuse((part, entry.key), f"{builder} has no argument {entry.key}", "torchtune")
 
 
 def _recipe(reading: Reading) -> str:

@@ -175,6 +175,24 @@ def claims(program: tuple[str, ...], arguments: Mapping) -> bool:
     return holds_arguments(mapping) and is_trl(mapping)
 
 
+def _by_own_script(reading: Reading) -> bool:
+    """Whether TRL's own command or script takes the arguments: then all of its keys are known."""
+    return reading.via != "call" and _command_class(reading.command) is not None
+
+
+def _stops_at_unknown(reading: Reading) -> bool:
+    """Whether every possible version stops at a key that nobody knows.
+
+    `trl COMMAND` hands it on to `accelerate launch`, which refuses it (0.19.1 and 0.24 `cli.py`: only of `sft`; 1.16
+    `cli/commands/training.py`: of all). The scripts themselves drop it without a word (`scripts/sft.py`).
+    """
+    program = reading.command
+    if "trl" not in program:
+        return False
+    since = "0.19" if program[program.index("trl") + 1 :][:1] == ("sft",) else "1.16"
+    return reading.versions.of("trl").at_least(since) is True
+
+
 def _command_class(program: tuple[str, ...]) -> str | None:
     """The class that a command fills, for `("trl", "sft")` and modules of trl itself."""
     for index, word in enumerate(program):
@@ -193,7 +211,9 @@ def read(reading: Reading) -> Run:
         return _read_first_ppo(reading)
     table = tables.load("trl", owner if owner is not None else "SFTConfig")
     hf = Hf(reading, LABEL, table, _extra(reading, owner), _loader(reading))
-    hf.consumer.complete = hf.consumer.complete and owner is not None
+    hf.consumer.complete = owner is not None and (hf.consumer.complete or _by_own_script(reading))
+    if _by_own_script(reading):
+        hf.consumer.rejects = _stops_at_unknown(reading)
     trl = Trl(hf, owner, table)
     trl.take()
     return trl.finish()
@@ -416,7 +436,13 @@ class Trl:
                 method = "simpo"
             if text is not None and loss is not None:
                 settings["loss_type"] = Known(text, WRITTEN, key_span=loss.key_span, span=loss.value.span)
+            elif method == "dpo" and loss is None and self._told() and not self.hf.reading.open_ended:
+                settings["loss_type"] = Known("sigmoid", DEFAULT)  # in every version read, `dpo_config.py`
             settings["method"] = Known(method, WRITTEN)
+
+    def _told(self) -> bool:
+        """Whether a call or TRL's own command says which class it is, and not keys that may be another script's."""
+        return self.hf.reading.via == "call" or _command_class(self.hf.reading.command) is not None
 
     def _take_packing(self) -> None:
         if self.owner not in (None, "SFTConfig", "IterativeSFTConfig"):
@@ -589,9 +615,8 @@ class Trl:
             observe = self.hf.taker.observe
             observe("rejected", strategy.key_span, reason=reason, consumer="trl", package="trl", **bounds_)
         loss = self.hf.setting("loss_type")
-        told = self.hf.reading.via == "call" or _command_class(self.hf.reading.command) is not None
         odd = loss.by_hand and loss.value not in _DPO_LOSSES and str(loss.value).isidentifier()
-        if self.owner == "DPOConfig" and told and odd and loss.key_span is not None:
+        if self.owner == "DPOConfig" and self._told() and odd and loss.key_span is not None:
             reason = f"{loss.value} is no loss_type of DPOConfig"
             self.hf.taker.observe("rejected", loss.key_span, reason=reason, consumer="trl")
         first = self.table.versions[0]

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from epochlint.trainers.llamafactory.dataset_info import Attributes, Keep
-from tests.helpers import check_project
+from tests.helpers import check_project, lint_project
 
 CONFIG = """\
 model_name_or_path: example/model
@@ -147,3 +147,21 @@ def test_newer_format_drops_the_last_batch(gpus: int, whole: int, steps: int) ->
     (run,) = check_project(files, {"gpus": gpus, "records": 100}, ["sft.yaml"]).runs
     assert run.scenarios.fact("total_steps").value == steps
     assert run.scenarios.fact("effective_batch").value == whole
+
+
+@pytest.mark.parametrize(("more", "codes"), [("use_muon: true\n", set()), ("use_muon: false\n", {"LRN002"})])
+def test_muon_takes_rates_of_its_own(more: str, codes: set[str]) -> None:
+    config = (
+        "model_name_or_path: Qwen/Qwen2.5-7B\nstage: sft\ndo_train: true\nfinetuning_type: full\ndataset: d\n"
+        "template: qwen\noutput_dir: o\nlearning_rate: 0.02\n"
+    )
+    assert {finding.code for finding in lint_project({"a.yaml": config + more})} & {"LRN002"} == codes
+
+
+@pytest.mark.parametrize(("loss", "codes"), [("", {"PRF003"}), ("pref_loss: simpo\n", set())])
+def test_beta_is_measured_by_the_loss_that_is_used(loss: str, codes: set[str]) -> None:
+    config = (
+        "model_name_or_path: Qwen/Qwen2.5-7B\nstage: dpo\ndo_train: true\nfinetuning_type: full\ndataset: d\n"
+        "template: qwen\noutput_dir: o\nlearning_rate: 1.0e-6\npref_beta: 2.0\n"
+    )
+    assert {finding.code for finding in lint_project({"a.yaml": config + loss})} & {"PRF003"} == codes

@@ -28,6 +28,7 @@ def refusals(taker: Taker) -> None:
     """Notes each combination that is refused, and warmups that the schema cannot take."""
     _warmups(taker)
     _early_stopping(taker)
+    _unfed(taker)
     taker.refuse_fractions("Axolotl", *_WHOLE)
     for key, reason in _Checks(taker):
         found = taker.reading.entry(*key.split("."))
@@ -57,6 +58,18 @@ def _early_stopping(taker: Taker) -> None:
     if patience.number and patience.key_span is not None and rl:
         reason = f"Axolotl's trainer for {rl} is built without it"
         taker.observe("early_stopping_ignored", patience.key_span, reason=reason)
+
+
+def _unfed(taker: Taker) -> None:
+    """An evaluation cadence beside a written `val_set_size: 0` (`check_eval_validation_set_size`)."""
+    checks = _Checks(taker)
+    if checks.number("val_set_size") != 0 or checks.given("test_datasets"):
+        return
+    strategies = [key for key in ("eval_strategy", "evaluation_strategy") if checks.word(key) not in (None, "no")]
+    found = taker.reading.entry("eval_steps" if checks.number("eval_steps") else (*strategies, "eval_strategy")[0])
+    if found is not None and (strategies or checks.number("eval_steps")):
+        reason = "Axolotl refuses an evaluation cadence beside val_set_size 0"
+        taker.observe("evaluation_without_data", found[0].key_span, reason=reason)
 
 
 class _Checks:
@@ -123,17 +136,6 @@ class _Checks:
             yield "evals_per_epoch", f"evals_per_epoch needs eval_strategy steps, not {evaluation}"
         if saving == "best" and not self.given("metric_for_best_model"):
             yield "save_strategy", "save_strategy best needs metric_for_best_model"
-        split = self.number("val_set_size")
-        cadence = self.number("eval_steps") or (evaluation not in (None, "no"))
-        if split == 0 and cadence and not self.given("test_datasets"):
-            key = (
-                "eval_steps"
-                if self.number("eval_steps")
-                else "eval_strategy"
-                if self.given("eval_strategy")
-                else "evaluation_strategy"
-            )
-            yield key, "an evaluation cadence is set and val_set_size is 0"
         yield from self._early_stopping()
 
     def _early_stopping(self) -> Iterator[tuple[str, str]]:

@@ -75,6 +75,9 @@ class _Reader:
         taker.whole("sequence_length", "cutoff_len", default=MISSING)
         taker.word("model", "model_name_or_path", default=MISSING)
         taker.word("optimizer", "optim", default=MISSING)
+        muon = hf.entry("use_muon")
+        if muon is not None and boolean(muon.value):  # takes the optimizer's place (`trainer_utils.py`)
+            taker.derive("optimizer", Known("muon", WRITTEN, key_span=muon.key_span))
         self._devices()
         datasets.refusals(hf, self.stage)
         self._refuse()
@@ -120,8 +123,7 @@ class _Reader:
         loss = text_of(hf.reading.node("pref_loss"))
         if method == "dpo":
             method = _LOSSES.get(loss or "sigmoid", "dpo")
-            if loss is not None:
-                hf.taker.word("loss_type", "pref_loss")
+            hf.taker.word("loss_type", "pref_loss", default="sigmoid")
         origin = WRITTEN if entry is not None else DEFAULT
         hf.taker.derive("method", Known(method, origin, key_span=place) if method is not None else UNKNOWN)
         kind = hf.entry("finetuning_type")

@@ -1,0 +1,53 @@
+"""Arguments that torchtune's and torch's builders do not have."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.helpers import lint_project
+
+_CONFIG = """\
+tokenizer:
+  _component_: torchtune.models.llama3.llama3_tokenizer
+model:
+  _component_: torchtune.models.llama3_2.lora_llama3_2_1b
+  lora_attn_modules: ['q_proj']
+  {model}: 16
+dataset:
+  _component_: torchtune.datasets.alpaca_dataset
+optimizer:
+  _component_: {optimizer}
+  lr: 3e-4
+  {decay}: 0.01
+lr_scheduler:
+  _component_: torchtune.training.lr_schedulers.get_cosine_schedule_with_warmup
+  {warmup}: 10
+loss:
+  _component_: torchtune.modules.loss.CEWithChunkedOutputLoss
+epochs: 1
+batch_size: 2
+gradient_accumulation_steps: 8
+"""
+_RIGHT = {
+    "model": "lora_rank",
+    "optimizer": "torch.optim.AdamW",
+    "decay": "weight_decay",
+    "warmup": "num_warmup_steps",
+}
+
+
+@pytest.mark.parametrize(
+    ("changed", "expected"),
+    [
+        ({}, []),
+        ({"model": "lora_rnk"}, [("CFG003", "error", 6)]),
+        ({"decay": "wieght_decay"}, [("CFG003", "error", 12)]),
+        ({"decay": "wieght_decay", "optimizer": "my.own.Optimizer"}, []),
+        ({"warmup": "num_warmup_step"}, [("CFG003", "error", 15)]),
+        ({"warmup": "cooldown"}, [("CFG011", "error", 15)]),
+    ],
+)
+def test_what_a_builder_does_not_have(changed: dict[str, str], expected: list[tuple[str, str, int]]) -> None:
+    findings = lint_project({"a.yaml": _CONFIG.format(**{**_RIGHT, **changed})}, {"records": 100_000})
+    found = [(finding.code, finding.level, finding.span.place.line) for finding in findings]
+    assert [one for one in found if one[0].startswith("CFG")] == expected
