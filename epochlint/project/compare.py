@@ -10,6 +10,7 @@ from epochlint.project.complete import complete
 from epochlint.project.family import siblings
 from epochlint.project.join import Joined, Joiner, Skipped
 from epochlint.project.repository import HistoryError, NoCommitError, folder_of, repository
+from epochlint.project.same_gpus import alike
 from epochlint.rules.engine import Baseline
 from epochlint.run.scenarios import Scenarios
 
@@ -139,11 +140,13 @@ class Comparisons:
         """What a run is compared with, the most telling first."""
         found: list[Baseline] = []
         before = self.before(run)
-        if before is not None:
-            found.append(Baseline(Scenarios(before), "revision", "the earlier revision"))
+        if before is not None and self._earlier is not None:
+            same = not self._earlier.moved and alike(run, before)
+            found.append(Baseline(Scenarios(before), "revision", "the earlier revision", same_gpus=same))
         reference = self._reference(run)
         if reference is not None and reference.path != run.path:
-            found.append(Baseline(Scenarios(reference), "reference", reference.path))
+            same = alike(run, reference)
+            found.append(Baseline(Scenarios(reference), "reference", reference.path, same_gpus=same))
         if not found:
             others = self._siblings.get(id(run), ())
             found.extend(Baseline(Scenarios(sibling), "sibling", sibling.path) for sibling in others)

@@ -14,6 +14,7 @@ from epochlint.project.join import Joiner
 from epochlint.project.lookup import Lookup
 from epochlint.project.repository import HistoryError, folder_of, repository
 from epochlint.project.restored import Restored
+from epochlint.project.same_gpus import PROCESSES, moved
 from epochlint.project.survey import data_files, data_tops
 from epochlint.source import Source
 
@@ -173,10 +174,10 @@ class Earlier:
     """The runs of an earlier revision that belong to files changed since.
 
     `changed`: path now -> path then of what differs; "" for what is new. `elsewhere`: folders of runs that belong to
-    another repository (a submodule), of which nothing can be told.
+    another repository (a submodule), of which nothing can be told. `moved`: the change is one to other GPUs.
     """
 
-    __slots__ = ("_pairs", "_read_data", "changed", "elsewhere", "joined", "lookup", "said", "then")
+    __slots__ = ("_pairs", "_read_data", "changed", "elsewhere", "joined", "lookup", "moved", "said", "then")
 
     def __init__(
         self,
@@ -202,6 +203,7 @@ class Earlier:
         self.elsewhere: set[str] = set()
         if not staged:
             self._compare(path for run in runs for path in self._files_of(run))
+            self._compare(path for path in lookup.holding(PROCESSES) if path in self.then)
         if given is not None and given in files:
             self.changed[given] = given
         touched = [run for run in runs if self.touches(run)]
@@ -211,6 +213,7 @@ class Earlier:
             for path in dict.fromkeys(wanted)
             if path in self.then and (document := self.then.document_then(path)) is not None
         ]
+        self.moved = bool(documents) and moved(self.changed, lookup, self.then)
         self.said = said.anew()  # what comments assume is what they said then
         self.joined = Joiner(self.then, assumed, self.said).join(documents)
         self._pairs = paired(touched, self.joined.runs, self._place_now, self._place_then)

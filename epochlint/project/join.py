@@ -45,6 +45,7 @@ _SHELLS = ("shell",)
 _PYTHONS = ("python", "notebook")
 _NOTHING_SAID = frozenset(("output_dir", "0"))
 _CONFIG_NAMES = (".yaml", ".yml", ".json", ".toml")
+_COMMON = frozenset(("hf_args", "trl", "custom"))  # arguments that many programs share, and schemas of one's own
 _VALUES = ("yaml", "json", "toml", "hcl", "sql")
 
 
@@ -308,7 +309,9 @@ class Joiner:
                 if owner.companion:
                     continue
                 self._use(path)
-                reader = entry if entry is not None and entry.module != "hf_args" else owner
+                # What flags alone say of somebody's own script is less than what marks the config.
+                guessed = start.program[0] == "script" and owner.module not in _COMMON
+                reader = owner if entry is None or entry.module == "hf_args" or guessed else entry
                 layers = [Layer(start.arguments, LAUNCH), Layer(mapping, WRITTEN)]
                 corners = self._swept(launch)
                 if not corners:

@@ -168,6 +168,13 @@ class Lookup:
         self._documents[self.real(path)] = document
         self._shown[document.source.path] = path
 
+    def holding(self, word: str) -> Iterator[str]:
+        """The files among those kept whose text holds a word."""
+        for path in self._shown.values():
+            document = self.read(path)
+            if document is not None and word in document.source.text:
+                yield path
+
     def naming(self, path: str, suffixes: tuple[str, ...] = _LAUNCHES) -> Iterator[str]:
         """The launch scripts (or files with other suffixes) that hold a file's name, near it: in its folder, in its
         parents up to the root, and in `scripts` folders there. A byte search over at most 200 files of 200 KB."""

@@ -53,12 +53,18 @@ _TOLD = frozenset({"gpus", "rows", "tokens", "messages", "validation", "epochs",
 
 
 class Baseline:
-    """A run that this one is compared with. `kind`: "revision", "reference" or "sibling"; `label` names it."""
+    """A run that this one is compared with. `kind`: "revision", "reference" or "sibling"; `label` names it.
 
-    __slots__ = ("kind", "label", "scenarios")
+    `same_gpus`: where neither says on how many GPUs, it is on as many.
+    """
 
-    def __init__(self, scenarios: Scenarios, kind: str = "reference", label: str = "") -> None:
+    __slots__ = ("kind", "label", "same_gpus", "scenarios")
+
+    def __init__(
+        self, scenarios: Scenarios, kind: str = "reference", label: str = "", *, same_gpus: bool = True
+    ) -> None:
         self.scenarios = scenarios
+        self.same_gpus = same_gpus
         self.kind = kind
         self.label = label or scenarios.run.path
 
@@ -286,7 +292,7 @@ class _Case:
     def context(self, budget: Budget | None) -> Context:
         context = Context(budget, self.scenarios, self.observation, self.rule.thresholds)
         if self.baseline is not None and budget is not None:
-            context.baseline = _beside(self.baseline.scenarios, budget, self.scenarios)
+            context.baseline = _beside(self.baseline, budget, self.scenarios)
             context.baseline_kind = self.baseline.kind
             context.baseline_label = self.baseline.label
         return context
@@ -554,14 +560,15 @@ def _is_written(text: str, value: object) -> bool:
     return text == value
 
 
-def _beside(theirs: Scenarios, budget: Budget, ours: Scenarios | None) -> Budget:
+def _beside(baseline: Baseline, budget: Budget, ours: Scenarios | None) -> Budget:
     """The baseline's scenario that belongs to one of ours: the same unknown number of GPUs, the same era."""
+    theirs = baseline.scenarios
     era = len(theirs.run.eras) - 1
     if ours is not None and len(theirs.run.eras) == len(ours.run.eras):
         era = next((index for index, one in enumerate(ours.run.eras) if one is budget.era), era)
     if len(theirs.workers) == 1:
         if ours is None or len(ours.workers) == 1:
             return theirs.budget(era, theirs.workers[0])
-    elif ours is not None and len(ours.workers) > 1:
+    elif ours is not None and len(ours.workers) > 1 and baseline.same_gpus:
         return theirs.budget(era, budget.workers)
     return theirs.budget(era, None)  # known on one side only: nothing can be said about the change

@@ -71,6 +71,42 @@ def test_a_renamed_config(tree: Path, run: Run) -> None:
     assert [(one["code"], one["path"]) for one in found if one["code"] == "LRN001"] == [("LRN001", "qwen-sft.yaml")]
 
 
+@pytest.mark.parametrize(
+    ("before", "after", "silent"),
+    [
+        ("sft.1xH100.yaml", "sft.8xH100.yaml", True),
+        ("sft_4gpus.yaml", "sft_gpus8.yaml", True),
+        ("one_node/sft-1-node.yaml", "sft-4-nodes.yaml", True),
+        ("sft-a100x2.yaml", "sft-a100x8.yaml", True),
+        ("sft.8xMI300.yaml", "dpo.8xMI300.yaml", False),
+        ("mixtral-8x7b.yaml", "mixtral-8x22b.yaml", False),
+        ("qwen3.yaml", "llama31_v2.yaml", False),
+    ],
+)
+def test_a_new_name_that_tells_another_number_of_gpus(
+    tree: Path, run: Run, before: str, after: str, silent: bool
+) -> None:
+    (tree / before).parent.mkdir(exist_ok=True)
+    git(tree, "mv", "sft.yaml", before)
+    commit(tree)
+    git(tree, "mv", before, after)
+    (tree / after).write_text(config(16))
+    commit(tree)
+    assert _codes(_since(run, "HEAD~1")) == ([] if silent else ["LRN001"])
+
+
+def test_a_change_that_moves_to_other_gpus(tree: Path, run: Run) -> None:
+    accelerate = "compute_environment: LOCAL_MACHINE\ndistributed_type: MULTI_GPU\nnum_machines: 1\nnum_processes: {}\n"
+    (tree / "multi.yaml").write_text(accelerate.format(1))
+    commit(tree)
+    (tree / "sft.yaml").write_text(config(16))
+    (tree / "multi.yaml").write_text(accelerate.format(1) + "mixed_precision: bf16\n")
+    assert _codes(_since(run, "HEAD")) == ["LRN001"], "a file that may belong to it, with the same number"
+    (tree / "multi.yaml").write_text(accelerate.format(8))
+    assert _codes(_since(run, "HEAD")) == []
+    assert _codes(_since(run, "HEAD", "--assume", "gpus=8")) == ["LRN001"]
+
+
 def test_a_new_config_is_compared_with_nothing(tree: Path, run: Run) -> None:
     (tree / "other.yaml").write_text(config(16))
     assert _codes(_since(run, "HEAD")) == []

@@ -47,6 +47,21 @@ def test_a_launch_lends_its_flags_to_the_config() -> None:
     assert run.run.setting("epochs").value == 5
 
 
+def test_a_script_of_ones_own_is_given_a_config_of_a_trainer() -> None:
+    files = {
+        "run.sh": "CUDA_VISIBLE_DEVICES=0,1 accelerate launch --use_deepspeed train.py config.yaml --micro_batch_size 4"
+        " --num_epochs 2 --learning_rate 0.0001 --eval_steps 0.2 --output_dir out --max_length 2048 --packing True\n",
+        "config.yaml": AXOLOTL.format(path="data.jsonl"),
+        "train.py": "import fire\nfrom axolotl.cli.train import do_cli\n\n"
+        "def train(config, **kwargs):\n    do_cli(config=config, **kwargs)\n\nfire.Fire(train)\n",
+        "data.jsonl": ROW * 64,
+    }
+    (run,) = check_project(files).runs
+    assert run.run.trainer == "axolotl"
+    assert run.run.setting("per_device_batch").value == 4
+    assert run.scenarios.fact("gpus").value == 2
+
+
 def test_a_config_that_is_not_there_leaves_everything_open() -> None:
     script = """\
 from trl import SFTConfig, SFTTrainer, TrlParser
