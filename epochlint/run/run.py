@@ -20,6 +20,7 @@ numbers, shares are fractions of one, rates are what the optimizer is given.
 | packing_drops | True where what does not fill a whole sequence is dropped |
 | learning_rate, min_rate, weight_decay, max_grad_norm | numbers |
 | rate_multiplier | True where `learning_rate` multiplies a rate that the provider chooses |
+| shipped_rate | the highest rate of the recipes that the trainer itself ships for this method |
 | scheduler | the schedule's name in transformers' words where it has one |
 | warmup_steps, warmup_ratio | as written |
 | shortest_counts | True where the trainer asks for epochs and steps, and the smaller number ends the run |

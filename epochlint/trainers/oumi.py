@@ -131,7 +131,9 @@ def _method(taker: Taker, trainer: str) -> None:
         taker.derive("tuning", UNKNOWN)
         return
     quantized = boolean(reading.node("peft", "q_lora")) is True
-    tuning = ("qlora" if quantized else "lora") if on else "full"
+    frozen = reading.node("model", "freeze_layers")
+    full = "partial" if isinstance(frozen, Sequence) and frozen.items else "full"
+    tuning = ("qlora" if quantized else "lora") if on else full
     place = adapter[0].key_span if adapter is not None else None
     taker.derive("tuning", Known(tuning, WRITTEN if adapter is not None else DEFAULT, key_span=place))
 

@@ -188,6 +188,10 @@ def _packs(rows: Known, get: Get) -> Known:
     return between(1 if rows.low else 0, most, basis=rows.basis)
 
 
+# torchtune 0.6.1, recipes/configs/llama3_1/8B_full_dpo.yaml
+_SHIPPED_RATES = {"dpo": 2e-5}
+
+
 def _method(taker: Taker, recipe: str) -> None:
     loss = text_of(taker.reading.node("loss", _COMPONENT)) or ""
     model = text_of(taker.reading.node("model", _COMPONENT)) or ""
@@ -201,6 +205,8 @@ def _method(taker: Taker, recipe: str) -> None:
         "qlora" if builder.startswith("qlora") else "lora" if builder.startswith(("lora", "dora", "qdora")) else "full"
     )
     taker.derive("tuning", Known(tuning, DERIVED) if model else UNKNOWN)
+    if method in _SHIPPED_RATES:
+        taker.derive("shipped_rate", Known(_SHIPPED_RATES[method], DERIVED))
 
 
 def _data(taker: Taker) -> None:
