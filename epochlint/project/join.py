@@ -181,7 +181,9 @@ class Joiner:
     def _find_launches(self, path: str, document: Document) -> Iterator[Launch]:
         if document.syntax in _PYTHONS and "sagemaker" in document.source.text and "entry_" in document.source.text:
             yield from self._jobs(path, document)
-        commands = list(_commands(self._with_sourced(path, document)))
+        document = self._with_sourced(path, document)
+        self._keep_written(path, document)
+        commands = list(_commands(document))
         if not commands:
             return
         from epochlint.project.launch import interpret
@@ -191,6 +193,20 @@ class Joiner:
             if start is not None:
                 folder = os.path.dirname(path)  # where nothing says where it is started from
                 yield Launch(start, document, os.path.join(folder, command.folder or ""), corner)
+
+    def _keep_written(self, path: str, document: Document) -> None:
+        """The configs that a shell script writes before it starts something with them."""
+        for name, node in getattr(document, "files", {}).items():
+            from epochlint.documents.embedded import written_inside
+            from epochlint.documents.read import read, syntax_of_name
+            from epochlint.documents.shell.document import filled
+
+            word = filled(node)
+            syntax = syntax_of_name(name)
+            if word is not None and syntax in _VALUES and not name.startswith(("/", "~")):
+                text = read(written_inside(word), syntax)
+                if text is not None:
+                    self.lookup.write(os.path.normpath(os.path.join(os.path.dirname(path), name)), text)
 
     def _jobs(self, path: str, document: Document) -> Iterator[Launch]:
         """The scripts of the project that a program's estimators start elsewhere."""
@@ -225,6 +241,7 @@ class Joiner:
         self._started.add(launch)
         before = len(self.joined.runs)
         start = launch.start
+        self._count_hosts(launch)
         configs = self._configs_of(launch)
         script = self._script_of(launch)
         if start.data_parallel and script is not None and self._may_spread(script):
@@ -250,6 +267,16 @@ class Joiner:
             if launch.corner is not None:
                 self._corner(run, launch.corner)
 
+    def _count_hosts(self, launch: Launch) -> None:
+        """The processes of a launch over the hosts of a file, where that is here."""
+        for named in launch.start.configs("hosts"):
+            path = self.lookup.resolve(named.raw, launch.folder)
+            source = self.lookup.source(path) if path is not None and self.lookup.is_file(path) else None
+            if source is not None:
+                from epochlint.project.processes import count_by_hosts
+
+                count_by_hosts(launch.start, source.text)
+
     def _may_spread(self, script: str) -> bool:
         """Whether a script speaks of `device_map`: a model that lies on several GPUs is not copied to each
         (transformers, trainer.py, `is_model_parallel`)."""
@@ -264,7 +291,7 @@ class Joiner:
         found = []
         for named in launch.start.configs("config"):
             path = self.lookup.resolve(named.raw, launch.folder)
-            document = self.lookup.read(path) if path is not None and self.lookup.is_file(path) else None
+            document = self.lookup.read(path) if path is not None and self.lookup.has_file(path) else None
             if path is not None and document is not None and document.syntax in _VALUES:
                 found.append((path, document))
         for named in launch.start.configs("body"):

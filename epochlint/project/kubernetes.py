@@ -24,7 +24,9 @@ def manifests(document: Document) -> Iterator[Command]:
     and its workers start alike)."""
     text = document.source.text
     known = ("kind:" in text and "apiVersion:" in text) or "runs-on:" in text or "services:" in text
-    if not known and not ("script:" in text and "gitlab-ci" in document.source.path):
+    task = "run:" in text and any(word in text for word in ("accelerators:", "num_nodes:", "setup:"))
+    job = "command:" in text and "compute:" in text
+    if not known and not task and not job and not ("script:" in text and "gitlab-ci" in document.source.path):
         return
     from epochlint.documents.commands import commands
 

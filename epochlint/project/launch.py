@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from epochlint.documents.document import Entry, Mapping, Node, Scalar, Sequence, Unresolved
 from epochlint.documents.flags import parse
-from epochlint.documents.shell.document import ShellUnresolved, ShellWord
+from epochlint.documents.shell.document import ShellUnresolved, filled
 from epochlint.project import processes
 from epochlint.project.wrappers import LAUNCHERS, Wrapped, base_name, is_program, is_python, unwrap
 from epochlint.run.known import LAUNCH, Known, unknown
@@ -109,7 +109,7 @@ _FILE_ENDS = (".yaml", ".yml", ".json", ".jsonc", ".toml")
 
 class NamedFile:
     """A file that a launch names. `role`: "config", "module" (a config in Python), "deepspeed", "accelerate" or
-    "script"; "body" is JSON itself."""
+    "script", "hosts"; "body" is JSON itself."""
 
     __slots__ = ("role", "scalar")
 
@@ -502,6 +502,8 @@ def _name_files(start: Start) -> None:
             _name(start, "accelerate", entry.value)
         elif entry.key in ("deepspeed_config_file", "deepspeed_config"):
             _name(start, "deepspeed", entry.value)
+        elif start.launcher == "deepspeed" and entry.key in ("hostfile", "H") and isinstance(entry.value, Scalar):
+            start.config_paths.append(NamedFile("hosts", entry.value))
     folder = start.arguments.get("config_path")
     for entry in start.arguments.entries:
         if entry.key.isdigit() or entry.key in _CONFIG_FLAGS:
@@ -520,8 +522,9 @@ def _name_body(start: Start) -> None:
     """What curl sends: JSON, or a file behind `@`. Its flags are no settings of a run."""
     for entry in start.arguments.entries:
         if entry.key in ("d", "data", "data_raw", "data_binary", "json"):
-            piped = isinstance(entry.value, Scalar) and entry.value.raw in ("@-", "@/dev/stdin")
-            word = filled(start.command.given if piped else entry.value)
+            value = entry.value.items[0] if isinstance(entry.value, Sequence) and entry.value.items else entry.value
+            piped = isinstance(value, Scalar) and value.raw in ("@-", "@/dev/stdin")
+            word = filled(start.command.given if piped else value)
             if word is None:
                 continue
             raw = word.raw.strip()
@@ -530,20 +533,6 @@ def _name_body(start: Start) -> None:
             elif raw.startswith("{"):
                 start.config_paths.append(NamedFile("body", word))
     start.arguments = Mapping(start.arguments.span, [])
-
-
-def filled(word: Node | None) -> Scalar | None:
-    """A word of JSON with a placeholder for each gap: `{"training_file": "$ID"}` is known but for the id."""
-    if isinstance(word, Scalar):
-        return word
-    parts: list[tuple[str, Span]] = []
-    quoted = False
-    for text, place in word.parts if isinstance(word, ShellUnresolved) else ():
-        known = text if text is not None else "${}" if quoted else '"${}"'
-        if text is not None:
-            quoted ^= (text.count('"') - text.count('\\"')) % 2 == 1
-        parts.append((known, place))
-    return ShellWord(word.span, "".join(known for known, _ in parts), parts=parts) if parts and word else None
 
 
 def _name(start: Start, role: str, node: Node) -> None:

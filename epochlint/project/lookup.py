@@ -33,7 +33,8 @@ class Lookup:
     """Documents by path, each read once."""
 
     __slots__ = (
-        "_documents", "_folders", "_near", "_real", "_real_folders", "_roots", "_shown", "given_root", "working",
+        "_documents", "_folders", "_near", "_real", "_real_folders", "_roots", "_shown", "_written", "given_root",
+        "working",
     )  # fmt: skip
 
     def __init__(self, given_root: str | None = None) -> None:
@@ -46,6 +47,7 @@ class Lookup:
         self._shown: dict[str, str] = {}  # path as shown -> absolute path, of the documents that were read
         self._folders: dict[str, list[str]] = {}
         self._near: dict[tuple[str, tuple[str, ...]], list[str]] = {}
+        self._written: set[str] = set()  # files that a script writes when it runs
 
     def shown(self, path: str) -> str:
         """A path as the reports show it: relative to the working directory, forward slashes."""
@@ -91,7 +93,7 @@ class Lookup:
         root = self.root(base)
         for start in dict.fromkeys((base, root, self.working, *above(base, root))):
             candidate = os.path.normpath(os.path.join(start, expanded))
-            if self.is_there(candidate) and self.is_inside(candidate, root):
+            if candidate in self._written or (self.is_there(candidate) and self.is_inside(candidate, root)):
                 return candidate
         return None
 
@@ -116,6 +118,16 @@ class Lookup:
     def is_file(self, path: str) -> bool:
         return os.path.isfile(path)
 
+    def has_file(self, path: str) -> bool:
+        """Whether a file is there, or written by a script when it runs."""
+        return path in self._written or self.is_file(path)
+
+    def write(self, path: str, document: Document) -> None:
+        """A file that a script writes when it runs. What lies on disk already stays."""
+        if not self.is_there(path):
+            self._written.add(path)
+            self._documents[self.real(path)] = document
+
     def exists(self, path: str, base: str) -> bool | None:
         """Whether the file is there; None where it lies outside the project and is not looked at."""
         if self.resolve(path, base) is not None:
@@ -125,7 +137,7 @@ class Lookup:
     def document(self, path: str, base: str) -> Document | None:
         """The document that a path in a file means; None where it is not there or cannot be read."""
         found = self.resolve(path, base)
-        return self.read(found) if found is not None and self.is_file(found) else None
+        return self.read(found) if found is not None and self.has_file(found) else None
 
     def read(self, path: str) -> Document | None:
         """The document at an absolute path."""

@@ -72,6 +72,62 @@ def count(start: Start, wrapped: Wrapped) -> None:
     _Counter(start, wrapped).count()
 
 
+def count_by_hosts(start: Start, text: str) -> None:
+    """The processes of a `deepspeed` launch over the hosts of its hostfile: `worker-0 slots=8`, one a line.
+
+    deepspeed 0.19 `launcher/runner.py`: `--include` keeps hosts and slots (`worker-0@worker-1:0,2`), `--exclude` drops
+    them; without them `--num_nodes` takes the first hosts.
+    """
+    arguments = start.launcher_arguments
+    hosts = _hosts(text)
+    file = arguments.entry("hostfile") or arguments.entry("H")
+    if start.processes.value is not None or not hosts or file is None or arguments.open_ended:
+        return
+    include = arguments.entry("include") or arguments.entry("i")
+    chosen = include or arguments.entry("exclude") or arguments.entry("e")
+    slots: int | None = None
+    if chosen is not None:
+        slots = _filtered(hosts, chosen, drop=include is None)
+    elif not _has(arguments, "num_gpus", "num_accelerators"):
+        nodes = arguments.entry("num_nodes")
+        first = _whole(nodes, "--num_nodes").value if nodes is not None else len(hosts)
+        slots = sum(list(hosts.values())[:first]) if first is not None else None
+    if slots:
+        entry = chosen or file
+        start.processes = Count(
+            slots, span=entry.value.span, key_span=entry.key_span, written=True, label=entry.key_span.text
+        )
+
+
+def _hosts(text: str) -> dict[str, int] | None:
+    """The slots of each host; None where a line cannot be read."""
+    hosts: dict[str, int] = {}
+    for line in text.splitlines():
+        words = line.partition("#")[0].split()
+        if not words:
+            continue
+        slots = words[1].partition("=")[2] if len(words) == 2 and words[1].startswith("slots=") else ""
+        if not plain_count(slots) or words[0] in hosts:
+            return None
+        hosts[words[0]] = int(slots)
+    return hosts
+
+
+def _filtered(hosts: dict[str, int], entry: Entry, drop: bool) -> int | None:
+    """The slots that an `--include` or `--exclude` leaves; None where it cannot be read."""
+    if not isinstance(entry.value, Scalar):
+        return None
+    kept: dict[str, set[str]] = {}
+    for part in entry.value.raw.split("@"):
+        host, colon, ids = part.strip().partition(":")
+        named = set(ids.split(",")) if colon else {str(at) for at in range(hosts.get(host, 0))}
+        if host not in hosts or not all(plain_count(one) and int(one) < hosts[host] for one in named):
+            return None
+        kept[host] = kept.get(host, set()) | named
+    chosen = sum(map(len, kept.values()))
+    return sum(hosts.values()) - chosen if drop else chosen
+
+
 class _Counter:
     __slots__ = ("environment", "job", "start", "wrapped")
 

@@ -84,6 +84,20 @@ class ShellUnresolved(Unresolved):
         self.name = name
 
 
+def filled(word: Node | None) -> Scalar | None:
+    """A word of JSON with a placeholder for each gap: `{"training_file": "$ID"}` is known but for the id."""
+    if isinstance(word, Scalar):
+        return word
+    parts: list[tuple[str, Span]] = []
+    quoted = False
+    for text, place in word.parts if isinstance(word, ShellUnresolved) else ():
+        known = text if text is not None else "${}" if quoted else '"${}"'
+        if text is not None:
+            quoted ^= (text.count('"') - text.count('\\"')) % 2 == 1
+        parts.append((known, place))
+    return ShellWord(word.span, "".join(known for known, _ in parts), parts=parts) if parts and word else None
+
+
 def cut(word: Node, count: int) -> Span:
     """The span of what stands behind the first `count` characters of a word, as exactly as its quotes allow."""
     span = word.span
@@ -193,9 +207,9 @@ class Command:
 
 class ShellDocument(Document):
     """A shell script. `scheduler` is "slurm", "pbs", "lsf", "sge" or "" by its directives. `sourced`: the scripts that
-    it reads (`source env.sh`), as it names them."""
+    it reads (`source env.sh`), as it names them. `files`: the texts of those that it writes from here-documents."""
 
-    __slots__ = ("cuts", "directives", "launches", "scheduler", "sourced")
+    __slots__ = ("cuts", "directives", "files", "launches", "scheduler", "sourced")
 
     def __init__(self, source: Source) -> None:
         super().__init__(source, "shell")
@@ -203,4 +217,5 @@ class ShellDocument(Document):
         self.directives = Mapping(Span(source, 0, 0), [])
         self.scheduler = ""
         self.sourced: list[str] = []
+        self.files: dict[str, Node] = {}
         self.cuts: list[Cut] = []

@@ -107,3 +107,4 @@ def _follow(
     document.cuts = cuts.find(source, text, parser.statements, follower.origins)
     document.launches = follower.commands
     document.sourced = follower.sourced
+    document.files = follower.files

@@ -50,6 +50,7 @@ _ACTIVATES = re.compile(
 )
 # Scripts that are read by one, and how long they may be: what holds settings is short.
 MOST_SOURCED = 20
+MOST_FILES = 50  # that one writes and that are kept
 LARGEST_SOURCED = 16_000
 _OVERRIDE = re.compile(r"[~+]{0,2}[A-Za-z_][\w.@/-]*=")
 _PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
@@ -70,6 +71,7 @@ class Running(Judging):
         "_seen",
         "_variants",
         "commands",
+        "files",
         "load",
         "origins",
         "problems",
@@ -89,6 +91,7 @@ class Running(Judging):
         self.sourced: list[str] = []  # the scripts that this one reads, as it names them
         self._inside = [source.path]
         self.commands: list[Command] = []
+        self.files: dict[str, Node] = {}  # that the script writes from here-documents, by path
         self.origins: dict[int, list[Command]] = {}  # by id of the statement in the script itself
         self.problems: list[Problem] = []
         self._directives = settings
@@ -117,6 +120,8 @@ class Running(Judging):
             for assignment in node.assignments:
                 self._set(assignment.name, self._assigned_value(text, assignment))
             return ""
+        if name in ("cat", "tee"):
+            self._write(text, node, name)
         if name in _NEVER and name not in _BUILTINS and name != ":" and name not in self.scope.functions:
             return ""
         fields: list[Field] = []
@@ -144,6 +149,17 @@ class Running(Judging):
         self._command(text, node, fields, places)
         self._restore(saved)
         return ""
+
+    def _write(self, text: Text, node: Simple, name: str) -> None:
+        """`cat > config.yaml <<EOF`: a file that the script writes itself."""
+        target = next((found.target for found in node.redirections if found.operator in (">", ">|")), None)
+        if name == "tee" and len(node.words) == 2:
+            target = node.words[1]
+        pieces = self.given(text, node) if target is not None and (name == "tee" or len(node.words) == 1) else None
+        path = text_of(self.value(text, *target)) if target is not None and pieces else None
+        if pieces and path and self.scope.folder is not None and len(self.files) < MOST_FILES:
+            path = path if path.startswith("/") or not self.scope.folder else f"{self.scope.folder}/{path}"
+            self.files[path] = self.node(Field(pieces), pieces[0].place)
 
     def _set_before(self, text: Text, assignments: list[Assignment]) -> list[tuple[str, Value | None, bool]]:
         """Assignments that stand before a command hold for it alone; what they replace."""
