@@ -166,8 +166,8 @@ def check_command(
     elif fix:
         from epochlint.cli.fixing import apply_fixes
 
-        click.echo(apply_fixes(report, unsafe=unsafe_fixes), nl=False, err=output_format != "text")
-        report = _checked(options)
+        told, report = apply_fixes(report, lambda: _checked(options), unsafe=unsafe_fixes)
+        click.echo(told, nl=False, err=output_format != "text")
     if write_baseline is not None:
         _write_baseline(write_baseline, report, options.settings)
         return 2 * troubled(report)

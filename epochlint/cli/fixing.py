@@ -11,12 +11,33 @@ from epochlint.source import Source
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from epochlint.lint import Report
 
 
-def apply_fixes(report: Report, *, unsafe: bool) -> str:
-    """Fixes what can be fixed; what is said about it, a line for a file."""
-    return "".join(f"{_written(one)}\n" for one in _changes(report, unsafe))
+MOST_ROUNDS = 8
+
+
+def apply_fixes(report: Report, again: Callable[[], Report], *, unsafe: bool) -> tuple[str, Report]:
+    """Fixes what can be fixed, and what only shows then (a misspelt key's value is judged under its right name);
+    what is said about it, a line for a file, and what is found by `again` afterwards."""
+    counts: dict[str, int] = {}
+    troubles: dict[str, str] = {}
+    for _ in range(MOST_ROUNDS):
+        done = False
+        for one in _changes(report, unsafe):
+            trouble = _write(one)
+            if trouble:
+                troubles[one.path] = f"{one.path}: not fixed, {trouble}"
+            else:
+                counts[one.path] = counts.get(one.path, 0) + one.count
+                done = True
+        if not done:
+            break
+        report = again()
+    lines = [*(f"{path}: {count} fixed" for path, count in counts.items()), *troubles.values()]
+    return "".join(f"{line}\n" for line in sorted(lines)), report
 
 
 def show_fixes(report: Report, *, unsafe: bool) -> str:
@@ -34,12 +55,12 @@ def _breaks(one: Fixed) -> bool:
     return before is not None and not before.problems and (after is None or bool(after.problems))
 
 
-def _written(one: Fixed) -> str:
+def _write(one: Fixed) -> str:
+    """Writes a file; what kept it from being written."""
     try:
-        done = write(one, os.path.abspath)
+        return "" if write(one, os.path.abspath) else "it has changed meanwhile"
     except OSError as problem:
-        return f"{one.path}: not fixed, it cannot be written ({problem.strerror})"
-    return f"{one.path}: {one.count} fixed" if done else f"{one.path}: not fixed, it has changed meanwhile"
+        return f"it cannot be written ({problem.strerror})"
 
 
 def _diff(one: Fixed) -> str:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from epochlint.project.survey import Surveys
     from epochlint.run.run import Run
 
-_SMOKE = frozenset({"smoke", "test", "debug", "tiny", "diagnostic", "quick"})
+_SMOKE = frozenset({"smoke", "test", "debug", "tiny", "diagnostic", "quick", "dry", "dryrun"})
 _SMOKE_STEPS = 50
 _ASSUMED = (("gpus", "gpus"), ("records", "rows"), ("tokens", "tokens"))
 

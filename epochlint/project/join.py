@@ -360,8 +360,7 @@ class Joiner:
             if script is not None:
                 self._use(script)
             path = os.path.join(launch.folder, os.path.basename(launch.document.source.path))
-            if any(named.raw.endswith(_CONFIG_NAMES) for named in start.configs("config")):
-                start.arguments.open_ended = True  # of a config that lies elsewhere
+            start.arguments.open_ended |= _config_elsewhere(launch)
             layers = [Layer(start.arguments, LAUNCH)]
             self._read(entry, launch.document, layers, path, command=start.program, launch=launch, via="argparse")
 
@@ -539,6 +538,9 @@ class Joiner:
                     )
                     yield [flags, Layer(mapping, WRITTEN)], document, where, via
                     return
+            if _config_elsewhere(launch):
+                given = flags.mapping
+                flags = Layer(Mapping(given.span, given.entries, open_ended=True), LAUNCH)
             yield (
                 [flags],
                 launch.document,
@@ -735,6 +737,11 @@ def _commands(document: Document) -> Iterator[tuple[Command, Corner | None]]:
             for command in manifests(document):
                 yield command, None
         yield from started(document)
+
+
+def _config_elsewhere(launch: Launch) -> bool:
+    """Whether a launch names a config; asked where none of those that it names is here."""
+    return any(named.raw.endswith(_CONFIG_NAMES) for named in launch.start.configs("config"))
 
 
 def duplicates(mapping: Mapping, flags: bool = False) -> list[Observation]:

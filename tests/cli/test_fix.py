@@ -54,6 +54,18 @@ def test_the_diff_is_a_patch(project: Path, run: Run) -> None:
     assert path.read_bytes().endswith(b"lr_scheduler_type: constant_with_warmup")
 
 
+def test_what_only_shows_after_a_fix_is_fixed_too(project: Path, run: Run) -> None:
+    text = "output_dir: out\nper_device_train_batch_size: 8\nnum_train_epochs: 2\nlearning_rate: 2.0e-5\n"
+    (project / "args.yaml").write_text(f"{text}save_stategy: no\nlogging_steps: 20\n")
+    parser = "parser = HfArgumentParser(TrainingArguments)\n(args,) = parser.parse_yaml_file('args.yaml')\n"
+    (project / "train.py").write_text(f"from transformers import HfArgumentParser, TrainingArguments\n{parser}")
+    assert run("check", "--fix").out.startswith("args.yaml: 2 fixed\n")
+    assert 'save_strategy: "no"\n' in (project / "args.yaml").read_text()
+    fixed_once = (project / "args.yaml").read_bytes()
+    run("check", "--fix")
+    assert (project / "args.yaml").read_bytes() == fixed_once
+
+
 def test_unsafe_fixes_only_when_asked(project: Path, run: Run) -> None:
     (project / "a.yaml").write_text(OLD)
     assert run("check", "--fix", "--select", "WRM005", "a.yaml").status == 1

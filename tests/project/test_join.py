@@ -181,6 +181,18 @@ class TestWhatCannotBeSeen:
         files = {"run.sh": "accelerate launch -m axolotl.cli.train examples/openllama-3b/lora.yml\n"}
         assert [found for found in lint_project(files) if found.level != "note"] == []
 
+    def test_a_script_s_config_that_lies_elsewhere_says_nothing(self) -> None:
+        script = (
+            "from transformers import TrainingArguments\nfrom trl import SFTTrainer, TrlParser\n"
+            "parser = TrlParser(TrainingArguments)\n(args,) = parser.parse_args_and_config()\n"
+            "SFTTrainer(model='m', args=args, train_dataset=rows, eval_dataset=held).train()\n"
+        )
+        files = {"train.py": script, "run.sh": "torchrun --nproc_per_node 8 train.py --config /opt/config.yaml\n"}
+        report = check_project(files)
+        assert [finding.code for finding in report.findings if finding.level != "note"] == []
+        fact = report.runs[0].scenarios.fact
+        assert (fact("gpus").value, fact("epochs").value, fact("learning_rate").value) == (8, None, None)
+
     def test_flags_behind_an_unknown_command_are_no_program(self) -> None:
         script = (
             '#SBATCH --gres=gpu:2\nCMD="accelerate launch src/train.py --per_device_train_batch_size 2"\n'

@@ -111,8 +111,14 @@ def _load_dataset(it: Interpreter, site: Site, origin: str) -> Node | None:
         node.hub = path
         if files is not None:
             _take_files(it, node, files)
-    if site.open_ended:
-        node.operations = (Operation("unknown", None, site.span),)
+    field = site.get("field")
+    if site.open_ended or (field is not None and not (isinstance(field, Scalar) and field.value is None)):
+        # What stands under a field of a file is not what the file's own rows are.
+        unknown = Operation("unknown", None, site.span)
+        node.operations = (unknown,)
+        for member in (node.members or {}).values():
+            if isinstance(member, DatasetNode):
+                member.operations = (unknown,)
     if split is None or (isinstance(split, Scalar) and split.value is None):
         return node
     return take_split(it, node, split, site.whole)

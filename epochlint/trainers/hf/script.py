@@ -15,7 +15,7 @@ from epochlint.documents.python.model import (
     Reference,
     Symbol,
 )
-from epochlint.run.known import COUNTED, WRITTEN, Known, unknown
+from epochlint.run.known import COUNTED, DERIVED, WRITTEN, Known, unknown
 from epochlint.run.run import DataSource
 from epochlint.trainers.hf import common
 
@@ -219,8 +219,15 @@ def sources(data: DatasetNode, entry: Entry, base: str, run: Run) -> Iterator[Da
             yield from sources(part, entry, base, run)
         return
     rows = Known(data.rows, COUNTED, span=data.span) if data.rows is not None else Known(exact=False)
+    operations = data.operations
     if data.parts:
         rows = Known(exact=False)
+    elif data.rows is None and not data.files:
+        # `select(range(500))` leaves 500 rows, whatever there was: fewer stop it with an error (datasets 5.2.0).
+        for at, operation in enumerate(operations):
+            if operation.kind == "select" and operation.start == 0 and isinstance(operation.amount, int):
+                rows = Known(operation.amount, DERIVED, span=operation.span)
+                operations = data.operations[at:]
     yield DataSource(
         data.span if data.span.source.path == run.source.path else entry.key_span,
         paths=data.files if data.files is not None else ((data.hub,) if data.hub and _is_path(data.hub) else ()),
@@ -228,7 +235,7 @@ def sources(data: DatasetNode, entry: Entry, base: str, run: Run) -> Iterator[Da
         hub=data.hub,
         split=data.split,
         subset=data.subset or "",
-        operations=[rows_after(one) for one in data.operations],
+        operations=[rows_after(one) for one in operations],
         rows=rows,
         rewritten=data.rewritten or any(one.kind in ("map", "pack", "unknown") for one in data.operations),
     )

@@ -7,6 +7,7 @@ from epochlint.run.run import Run
 from epochlint.source import Source
 from epochlint.trainers import hf_args
 from epochlint.trainers.hf.script import rows_after, split_sizes
+from tests.helpers import check_project
 from tests.trainers.hf.readings import of_call, said, script
 
 HEAD = """
@@ -257,3 +258,43 @@ class TestOptimizers:
     def test_what_cannot_be_seen_is_unknown(self) -> None:
         run = read(self.MADE + "Trainer(model, args, train_dataset=data, optimizers=make(model))\n")
         assert all(run.setting(name).unknown for name in ("learning_rate", "scheduler", "warmup_steps"))
+
+
+SCRIPT = """\
+from datasets import load_dataset
+from transformers import AutoModelForCausalLM, Trainer, TrainingArguments
+
+{load}
+args = TrainingArguments("out", per_device_train_batch_size=8)
+Trainer(model=AutoModelForCausalLM.from_pretrained("gpt2"), args=args, train_dataset={rows}).train()
+"""
+
+
+@pytest.mark.parametrize(
+    ("chain", "rows", "records"),
+    [
+        (".select(range(500))", "data", 500),
+        (".shuffle(seed=42).select(range(500))", "data", 500),
+        (".filter(keep).select(range(500))", "data", 500),
+        (".select(range(500)).filter(keep)", "data", None),
+        (".select(range(500)).train_test_split(test_size=0.2)", 'data["train"]', 400),
+        (".take(500)", "data", None),  # at most
+        (".select(range(100, 500))", "data", None),
+    ],
+)
+def test_what_is_selected_is_as_much_as_is_said(chain: str, rows: str, records: int | None) -> None:
+    load = f'data = load_dataset("someone/private", split="train"){chain}'
+    report = check_project({"train.py": SCRIPT.format(load=load, rows=rows)})
+    assert report.runs[0].scenarios.fact("records").value == records
+
+
+def test_what_is_assumed_is_selected_from() -> None:
+    load = 'data = load_dataset("someone/private", split="train").select(range(500))'
+    report = check_project({"train.py": SCRIPT.format(load=load, rows="data")}, {"records": 10_000})
+    assert report.runs[0].scenarios.fact("records").value == 500
+
+
+def test_rows_under_a_field_are_not_those_of_the_file() -> None:
+    load = 'data = load_dataset("json", data_files="rows.json", field="data", split="train")'
+    files = {"train.py": SCRIPT.format(load=load, rows="data"), "rows.json": '{"data": [{"text": "a"}, {"text": "b"}]}'}
+    assert check_project(files).runs[0].scenarios.fact("records").value is None
