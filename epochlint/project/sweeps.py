@@ -2,8 +2,9 @@
 
 Weights & Biases: `program` (or `command` with `${program}`) and `parameters`, each with `value`, `values` or `min` and
 `max`; the agent starts `python PROGRAM --name=value ...` (wandb 0.31, `wandb_agent.py` `_command_run` and
-`sdk/launch/sweeps/utils.py` `create_sweep_command_args`; the kinds of parameters: sweeps 0.3, `config/schema.json`). Of
-a range its two ends are corners; what is drawn from a distribution without ends is unknown.
+`sdk/launch/sweeps/utils.py` `create_sweep_command_args`; the kinds of parameters: sweeps 0.3, `config/schema.json`;
+recorded in tests/conformance). Of a range its two ends are corners, of one of whole numbers in a grid all of them;
+what is drawn from a distribution without ends is unknown.
 
 Axolotl: `axolotl train config.yml --sweep sweeps.yml`, lists of values by key, and under `_` a list of mappings whose
 values belong together; each combination replaces keys of the config (axolotl 0.8 to 0.19, `cli/utils/sweeps.py`
@@ -32,8 +33,9 @@ _APART = 3  # findings of one rule at one place that are told one by one
 _METHODS = frozenset({"grid", "random", "bayes"})
 # Distributions whose `min` and `max` are values of the parameter itself; those of log_uniform are exponents.
 _BETWEEN = frozenset({"", "uniform", "int_uniform", "log_uniform_values", "inv_log_uniform_values"})
+_SWITCHES = "${args_no_boolean_flags}"  # a flag that is off is left out
 # What the agent puts for `${args}` and its sisters; json and dictionaries go into a file that is not there yet.
-_FLAGS = frozenset({"${args}", "${args_no_boolean_flags}", "${args_no_hyphens}", "${args_append_hydra}",
+_FLAGS = frozenset({"${args}", _SWITCHES, "${args_no_hyphens}", "${args_append_hydra}",
                     "${args_override_hydra}", "${args_no_equals}"})  # fmt: skip
 _DEFAULT_COMMAND = ("${env}", "${interpreter}", "${program}", "${args}")
 
@@ -79,8 +81,19 @@ def started(document: Document) -> Iterator[tuple[Command, Corner]]:
         words = _words(root)
         if words is None:
             continue
-        for corner in _grid([_choices(entry) for entry in parameters.entries]):
+        switches = any(isinstance(item, Scalar) and item.raw == _SWITCHES for item in _items(root.get("command")))
+        for corner in _grid([_choices(entry, method.value) for entry in parameters.entries]):
+            if switches:
+                corner.entries = [entry for entry in corner.entries if not _is_false(entry.value)]
             yield Command(list(words), words[0].span), corner
+
+
+def _items(node: Node | None) -> list[Node]:
+    return node.items if isinstance(node, Sequence) else []
+
+
+def _is_false(node: Node) -> bool:
+    return isinstance(node, Scalar) and node.raw == "False"
 
 
 def _words(root: Mapping) -> list[Node] | None:
@@ -115,8 +128,8 @@ def _words(root: Mapping) -> list[Node] | None:
     return words if flags and words else None
 
 
-def _choices(entry: Entry) -> list[Entry]:
-    """The values that a parameter takes at the corners."""
+def _choices(entry: Entry, method: object) -> list[Entry]:
+    """The values that a parameter takes at the corners: a grid takes every whole number of a range."""
     key = entry.key.lstrip("-").replace("-", "_")
     block = entry.value
     if not isinstance(block, Mapping):
@@ -129,9 +142,17 @@ def _choices(entry: Entry) -> list[Entry]:
     kind = block.get("distribution")
     name = kind.raw if isinstance(kind, Scalar) else ""
     ends = [block.get("min"), block.get("max")]
+    low, high = (end.value if isinstance(end, Scalar) else None for end in ends)
+    if method == "grid" and name in ("", "int_uniform") and type(low) is type(high) is int and low <= high < low + MOST:
+        return [Entry(key, entry.key_span, _as_flag(_number(ends[0], value))) for value in range(low, high + 1)]
     if name in _BETWEEN and all(number(end) is not None for end in ends):
         return [Entry(key, entry.key_span, _as_flag(end)) for end in ends]
     return [Entry(key, entry.key_span, Unresolved(block.span, "drawn from a distribution"))]
+
+
+def _number(place: Node | None, value: int) -> Scalar:
+    assert place is not None
+    return Scalar(place.span, str(value), value)
 
 
 def _as_flag(node: Node | None) -> Node:

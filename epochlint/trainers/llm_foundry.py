@@ -13,8 +13,10 @@ from epochlint.documents.document import Mapping, Scalar
 from epochlint.run.counting import Counting, Steps, Warmup, by_global_batch, fixed
 from epochlint.run.known import DERIVED, UNKNOWN, Known
 from epochlint.run.run import Era, Run
+from epochlint.trainers import tables
 from epochlint.trainers.omegaconf import resolved
 from epochlint.trainers.settings import Loader, Taker, text_of
+from epochlint.trainers.slips import slips
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -86,6 +88,12 @@ def read(reading: Reading) -> Run:
     taker.derive("method", Known("sft" if kind == "finetuning" else "pretrain", DERIVED) if kind else UNKNOWN)
     if kind == "text":
         taker.derive("batch_unknown", Known(True, DERIVED))  # rows of a text loader are cut to length
+    for layer in reading.layers:
+        # Older ones warn about keys that they do not know; 0.9 and newer take them under `variables` only.
+        table = tables.load("llm-foundry", "config")
+        run.observations.extend(
+            slips(layer.mapping, [table], "LLM Foundry", rejected=reading.versions.of("llm-foundry").pinned)
+        )
     taker.derive("tuning", Known("lora" if reading.mapping("model", "peft_config") is not None else "full", DERIVED))
     return run
 

@@ -7,11 +7,13 @@ counts sequences of `seq_len` tokens, so rows say nothing about passes.
 from __future__ import annotations
 
 from epochlint.documents.document import Mapping, Scalar
+from epochlint.documents.scalars import boolean
 from epochlint.run.counting import Batch, Counting, Steps, Warmup
 from epochlint.run.known import DERIVED, UNKNOWN, Known
 from epochlint.run.run import DataSource, Era, Run
 from epochlint.trainers.row_checks import invalid, messages_missing, texts_missing
 from epochlint.trainers.settings import Loader, Taker, text_of
+from epochlint.trainers.slips import Names, slips
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,6 +25,21 @@ if TYPE_CHECKING:
 LABEL = "mistral-finetune"
 CALLS: frozenset[str] = frozenset()
 LOADER = Loader("simple_parsing", converts_text=True)
+
+# The dataclasses of `finetune/args.py`, `finetune/data/args.py` and `model/args.py`; there is no published package.
+_SCHEMA = {
+    (): Names(
+        "data", "model_id_or_path", "run_dir", "optim", "seed", "num_microbatches", "seq_len", "batch_size", "max_norm",
+        "max_steps", "log_freq", "ckpt_freq", "save_adapters", "no_ckpt", "num_ckpt_keep", "eval_freq", "no_eval",
+        "checkpoint", "wandb", "mlflow", "lora", "world_size",
+    ),
+    ("optim",): Names("lr", "weight_decay", "pct_start"),
+    ("lora",): Names("enable", "rank", "dropout", "scaling"),
+    ("wandb",): Names("project", "offline", "run_name", "key"),
+    ("mlflow",): Names("tracking_uri", "experiment_name"),
+    ("data",): Names("data", "shuffle", "instruct_data", "eval_instruct_data", "instruct"),
+    ("data", "instruct"): Names("shuffle", "dynamic_chunk_fn_call"),
+}  # fmt: skip
 
 
 def recognise(document: Document) -> list[Mapping]:
@@ -54,7 +71,32 @@ def read(reading: Reading) -> Run:
     off = taker.flag("no_eval", "no_eval", default=True)
     taker.derive("eval_strategy", Known("no" if off.value else "steps", DERIVED) if off.exact else UNKNOWN)
     _data(taker)
+    _check(taker)
     return run
+
+
+def _check(taker: Taker) -> None:
+    """What `TrainArgs.load(path, drop_extra_fields=False)` refuses (recorded in tests/conformance)."""
+    run, reading = taker.run, taker.reading
+    for layer in reading.layers:
+        for path, names in _SCHEMA.items():
+            block = layer.mapping.mapping(*path)
+            if block is not None:
+                refused = path != ("lora",)  # there simple_parsing drops what it does not know
+                run.observations.extend(slips(block, [names], LABEL, rejected=refused))
+    if boolean(reading.node("data", "instruct", "shuffle")) is False:
+        chunks = reading.node("data", "instruct", "dynamic_chunk_fn_call")
+        if chunks is None or boolean(chunks) is True:
+            taker.refuse(
+                ("data", "instruct", "shuffle"), "shuffle: false needs dynamic_chunk_fn_call: false beside it", LABEL
+            )
+    for path, reason in (
+        (("num_ckpt_keep",), "num_ckpt_keep must be at least 1, or null"),
+        (("lora", "rank"), "the rank of an adapter must be at least 1"),
+    ):
+        node = reading.node(*path)
+        if isinstance(node, Scalar) and isinstance(node.value, int) and node.value < 1:
+            taker.refuse(path, reason, LABEL)
 
 
 def _data(taker: Taker) -> None:

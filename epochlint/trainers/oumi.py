@@ -7,15 +7,17 @@ many rows, with repetition). OmegaConf loads the file.
 
 from __future__ import annotations
 
-from epochlint.documents.document import Mapping, Sequence
+from epochlint.documents.document import Mapping, Scalar, Sequence
 from epochlint.documents.scalars import boolean, number
 from epochlint.run.counting import Counting
 from epochlint.run.known import DEFAULT, UNKNOWN, WRITTEN, Known
 from epochlint.run.run import DataSource, Run
+from epochlint.trainers import tables
 from epochlint.trainers.hf.eras import eras
 from epochlint.trainers.omegaconf import resolved
 from epochlint.trainers.on_hf import require_transformers, sectioned
 from epochlint.trainers.settings import MISSING, Loader, Taker, text_of
+from epochlint.trainers.slips import below
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -102,7 +104,29 @@ def read(reading: Reading) -> Run:
         return counting
 
     run.eras = tuple(eras(reading.versions, run.settings, adapt=adapt))
+    _check_keys(taker)
     return run
+
+
+def _check_keys(taker: Taker) -> None:
+    """OmegaConf refuses what `TrainingConfig` has not (`core/configs/base_config.py`, `from_yaml`)."""
+    for layer in taker.reading.layers:
+        if layer.origin == WRITTEN:
+            table = tables.load("oumi", "config")
+            taker.run.observations.extend(below(layer.mapping, table, "Oumi", rejected=True))
+            _check_types(taker, layer.mapping.mapping("training"))
+
+
+def _check_types(taker: Taker, training: Mapping | None) -> None:
+    """OmegaConf makes no whole number of a float, not even of 3.0."""
+    table = tables.load("oumi", "TrainingParams")
+    for entry in training.entries if training is not None else ():
+        node = entry.value
+        if not isinstance(node, Scalar) or not isinstance(node.value, float):
+            continue
+        if table.known(entry.key) and table.type(entry.key) == "int":
+            reason = f"{entry.key} must be a whole number, not {node.raw}"
+            taker.observe("rejected", entry.key_span, reason=reason, consumer="Oumi")
 
 
 def _saving(taker: Taker) -> None:

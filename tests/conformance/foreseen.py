@@ -16,6 +16,7 @@ from tests.conformance import (
     test_hf,
     test_litgpt,
     test_llamafactory,
+    test_loaders,
     test_mlx_lm,
     test_ms_swift,
     test_torchtune,
@@ -99,6 +100,9 @@ def trainers() -> list[Recorded]:
     def llamafactory(name: str, case: dict[str, Any]) -> list[Finding]:
         return list(test_llamafactory.checked(name).findings) if "args" in case else []
 
+    def loaded(name: str, case: dict[str, Any]) -> list[Finding]:
+        return check_project(*test_loaders.project(case)).findings
+
     newest_hf = list(load("hf")["results"])[-1]
     newest_trl = list(load("trl")["results"])[-1]
     return [
@@ -112,6 +116,9 @@ def trainers() -> list[Recorded]:
         Recorded("torchtune", "torchtune", "0.6.1", torchtune, test_torchtune.UNFORESEEN),
         Recorded("LitGPT", "litgpt", "0.5.13", plain(test_litgpt.project), test_litgpt.UNFORESEEN),
         Recorded("MLX-LM", "mlx", "0.32.2", plain(test_mlx_lm.project), test_mlx_lm.UNFORESEEN),
+        Recorded("Oumi", "loaders", "oumi 0.9", loaded, test_loaders.UNFORESEEN),
+        Recorded("LLM Foundry", "loaders", "llm-foundry 0.22.0", loaded, test_loaders.UNFORESEEN),
+        Recorded("mistral-finetune", "loaders", "mistral-finetune 1943535", loaded, test_loaders.UNFORESEEN),
         Recorded("XTuner", "xtuner", "0.1.23", plain(test_xtuner.project), {}),
         Recorded("DeepSpeed", "deepspeed", "0.19.8", plain(test_deepspeed.project), test_deepspeed.UNFORESEEN),
     ]  # fmt: skip
