@@ -47,7 +47,12 @@ def _value(reading: Reading, node: Node, field: dict[str, Any]) -> Node:
         return node
     kinds = field["type"].split(" or ")
     if any(kind in _BLOCKS for kind in kinds):
-        return _structure(reading, node)
+        return _structure(reading, node, field)
+    return _typed(node, kinds)
+
+
+def _typed(node: Scalar, kinds: list[str]) -> Scalar:
+    """A word as the type that the service has for it."""
     if "bool" in kinds and (truth := scalars.boolean(node)) is not None:
         return Scalar(node.span, node.raw, truth, True)
     if ("int" in kinds or "number" in kinds) and (value := scalars.number(node)) is not None:
@@ -55,7 +60,7 @@ def _value(reading: Reading, node: Node, field: dict[str, Any]) -> Node:
     return node
 
 
-def _structure(reading: Reading, word: Scalar) -> Node:
+def _structure(reading: Reading, word: Scalar, field: dict[str, Any]) -> Node:
     """A structure: in a file, as JSON, or in shorthand."""
     raw = word.raw.strip()
     if raw.startswith("file://"):
@@ -67,11 +72,11 @@ def _structure(reading: Reading, word: Scalar) -> Node:
 
         document = json_document.read(written_inside(word))
         return document.roots[0] if document.roots else Unresolved(word.span, "no JSON")
-    return _shorthand(word)
+    return _shorthand(word, field)
 
 
-def _shorthand(word: Scalar) -> Node:
-    """`epochCount=2,batchSize=1`: all values are text. Nested shorthand stays unknown."""
+def _shorthand(word: Scalar, field: dict[str, Any]) -> Node:
+    """`epochCount=2,batchSize=1`, of the types that the service has for them. Nested shorthand stays unknown."""
     if any(mark in word.raw for mark in "{}[]\"'`") or "=" not in word.raw:
         return Unresolved(word.span, "nested shorthand")
     excerpt = written_inside(word)
@@ -83,6 +88,9 @@ def _shorthand(word: Scalar) -> Node:
         if not equals:
             return Unresolved(word.span, "a list in shorthand")
         span = Span(excerpt, start, start + len(value))
-        entries.append(Entry(key.strip(), Span(excerpt, at, at + len(key)), Scalar(span, value, value)))
+        name = key.strip()
+        inner = field.get("fields", {}).get(name) or field.get("values") or {}
+        typed = _typed(Scalar(span, value, value), inner.get("type", "text").split(" or "))
+        entries.append(Entry(name, Span(excerpt, at, at + len(key)), typed))
         at += len(part) + 1
     return Mapping(Span(excerpt, 0, len(word.raw)), entries)

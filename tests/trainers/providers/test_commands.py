@@ -58,6 +58,13 @@ LINES: list[tuple[str, dict[str, str], str, dict[str, Any]]] = [
     (BEDROCK + """--hyper-parameters '{"epochCount": "2"}'""", {}, "bedrock", {"epochs": 2}),
     (BEDROCK + "--hyper-parameters file://hp.json", {"hp.json": '{"epochCount": "4"}'}, "bedrock", {"epochs": 4}),
     (SAGEMAKER + "--hyper-parameters epochs=3", {}, "sagemaker", {"epochs": 3}),
+    (
+        SAGEMAKER + "--resource-config InstanceType=ml.g5.2xlarge,InstanceCount=1,VolumeSizeInGB=50 "
+        "--stopping-condition MaxRuntimeInSeconds=3600 --hyper-parameters epochs=3",
+        {},
+        "sagemaker",
+        {"epochs": 3},
+    ),
     ("az ml job create --file job.yml -g group", {"job.yml": AZURE}, "azure-ml", {"epochs": 3}),
     (
         "az ml job create -f job.yml --set hyperparameters.n_epochs=5",
