@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import re
 
-from epochlint.documents.document import Mapping, Scalar
+from epochlint.documents.document import Mapping, Scalar, Sequence
+from epochlint.documents.scalars import number
 from epochlint.run.counting import Counting, Steps, Warmup, by_global_batch, fixed
 from epochlint.run.known import DERIVED, UNKNOWN, Known
-from epochlint.run.run import Era, Run
+from epochlint.run.run import DataSource, Era, Run
 from epochlint.trainers import tables
 from epochlint.trainers.omegaconf import resolved
 from epochlint.trainers.settings import Loader, Taker, text_of
@@ -20,7 +21,7 @@ from epochlint.trainers.slips import slips
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from epochlint.documents.document import Document
+    from epochlint.documents.document import Document, Node
     from epochlint.run.counting import Get, Shape
     from epochlint.trainers.trainer import Reading
 
@@ -86,6 +87,8 @@ def read(reading: Reading) -> Run:
         taker.derive("packing", UNKNOWN)
     kind = text_of(reading.node("train_loader", "name"))
     taker.derive("method", Known("sft" if kind == "finetuning" else "pretrain", DERIVED) if kind else UNKNOWN)
+    if kind == "finetuning":
+        _take_data(run, reading)
     if kind == "text":
         taker.derive("batch_unknown", Known(True, DERIVED))  # rows of a text loader are cut to length
     for layer in reading.layers:
@@ -96,6 +99,67 @@ def read(reading: Reading) -> Run:
         )
     taker.derive("tuning", Known("lora" if reading.mapping("model", "peft_config") is not None else "full", DERIVED))
     return run
+
+
+_BUILDERS = ("json", "csv", "parquet", "arrow")
+
+
+def _take_data(run: Run, reading: Reading) -> None:
+    """The rows of a finetuning loader: files of a builder (`hf_name: json`), or a data set's name."""
+    path = ("train_loader", "dataset")
+    name = reading.entry(*path, "hf_name")
+    hf_name = text_of(name[0].value) if name is not None else None
+    if name is None or not hf_name or reading.entry(*path, "streams") is not None:
+        return
+    split = text_of(reading.node(*path, "split"))
+    files = _files(reading.node(*path, "hf_kwargs", "data_files"), split)
+    if hf_name in _BUILDERS and not files:
+        return
+    run.training.append(
+        DataSource(
+            name[0].value.span,
+            paths=files,
+            base=reading.base,
+            hub=None if hf_name in _BUILDERS else hf_name,
+            split=split,
+            subset=text_of(reading.node(*path, "hf_kwargs", "name")) or "",
+            keep=_Kept(
+                number(length) if isinstance(length := reading.node(*path, "max_seq_len"), Scalar) else None,
+                reading.node(*path, "preprocessing_fn") is not None,
+            ),
+        )
+    )
+
+
+def _files(node: Node | None, split: str | None) -> list[str]:
+    if isinstance(node, Mapping):
+        node = node.get(split or "train")
+    nodes = node.items if isinstance(node, Sequence) else [node]
+    found = [text_of(one) for one in nodes]
+    return [text for text in found if text] if all(found) else []
+
+
+class _Kept:
+    """Whether a row is trained on: one without a target left after it is cut is dropped (`is_valid_ift_example`).
+
+    A text has no more tokens than bytes and a few for its frame; what a preprocessing function makes of it is not seen.
+    """
+
+    __slots__ = ("key", "limit")
+
+    def __init__(self, limit: float | None, preprocessed: bool) -> None:
+        self.limit = limit if limit is not None and not preprocessed else 0
+        self.key = f"{self.limit:g}"
+
+    def __call__(self, row: object) -> bool | None:
+        if not isinstance(row, dict):
+            return None
+        target = next((row[key] for key in ("response", "completion") if isinstance(row.get(key), str)), "")
+        messages = row.get("messages")
+        if isinstance(messages, list) and messages and isinstance(messages[-1], dict):
+            target = messages[-1].get("content") or ""
+        size = len(repr(row).encode("utf-8", "replace"))
+        return True if target and size <= self.limit else None
 
 
 def _warmup_settings(taker: Taker) -> None:

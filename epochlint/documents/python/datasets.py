@@ -407,6 +407,13 @@ def _selected(indices: Node | None, span: Span) -> Operation:
     return Operation("unknown", None, span)
 
 
+def _shard(it: Interpreter, dataset: DatasetNode, site: Site) -> Node:
+    count, index = number_of(site.get("num_shards", 0)), number_of(site.get("index", 1))
+    if not isinstance(count, int) or not isinstance(index, int) or not 0 <= index < count:
+        return changed(dataset, Operation("unknown", None, site.span))
+    return changed(dataset, Operation("shard", count, site.span, index))
+
+
 def _take(it: Interpreter, dataset: DatasetNode, site: Site) -> Node:
     amount = number_of(site.get("n", 0))
     if amount is None and site.name == "head" and not site.positional:
@@ -488,7 +495,7 @@ _METHODS: dict[str, Callable[[Interpreter, DatasetNode, Site], Node]] = {
     "repeat": _repeat,
     "train_test_split": _split,
     "values": _values,
-    "shard": _unknown,
+    "shard": _shard,
     "batch": _unknown,
     "tail": _unknown,
     "explode": _unknown,

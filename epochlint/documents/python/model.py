@@ -181,6 +181,7 @@ class Operation:
     | "sample" | rows (int) or share (float) | a random part |
     | "split-train", "split-test" | `test_size` (int or float; None: not known) | the parts of `train_test_split`; `stop` is `train_size` where written |
     | "repeat" | times (int) | |
+    | "shard" | number of parts (int) | one of them: `start` says which |
     | "shuffle" | None | |
     | "filter" | None | an unknown number of rows goes |
     | "map" | None | a batched map whose function may change the number of rows (a plain map is left out) |

@@ -266,6 +266,8 @@ def rows_after(operation: Operation) -> Callable[[int], int | None]:
         if kind == "slice":
             first, last = _index(start, rows, 0), _index(stop, rows, rows)
             return max(0, last - first)
+        if kind == "shard" and isinstance(amount, int) and start is not None:
+            return rows // amount + (start < rows % amount)
         if kind == "repeat" and isinstance(amount, int):
             return rows * amount
         if kind in ("split-train", "split-test"):

@@ -52,7 +52,7 @@ def dataset(expression: str, before: str = "") -> object:
         ("load_dataset('acme/notes')['train'].map(missing, batched=True)", "hub:acme/notes[train] map"),
         ("load_dataset('acme/notes')['train'].rename_column('a', 'b').remove_columns(['c']).with_format('torch')", "hub:acme/notes[train]"),
         ("load_dataset('acme/notes')['train'].repeat(3)", "hub:acme/notes[train] repeat=3"),
-        ("load_dataset('acme/notes')['train'].shard(4, 0)", "hub:acme/notes[train] unknown"),
+        ("load_dataset('acme/notes')['train'].shard(4, 0)", "hub:acme/notes[train] shard=4"),
         ("load_dataset('acme/notes')['train'].to_iterable_dataset()", "hub:acme/notes[train] streaming"),
         ("load_dataset('acme/notes')['train'].train_test_split(test_size=0.1)['train']", "hub:acme/notes[train] split-train=0.1"),
         ("load_dataset('acme/notes')['train'].train_test_split(0.1)['test']", "hub:acme/notes[train] split-test=0.1"),

@@ -278,6 +278,9 @@ Trainer(model=AutoModelForCausalLM.from_pretrained("gpt2"), args=args, train_dat
         (".filter(keep).select(range(500))", "data", 500),
         (".select(range(500)).filter(keep)", "data", None),
         (".select(range(500)).train_test_split(test_size=0.2)", 'data["train"]', 400),
+        (".select(range(500)).shard(num_shards=3, index=0)", "data", 167),
+        (".select(range(500)).shard(num_shards=3, index=2)", "data", 166),
+        (".select(range(500)).shard(3, index)", "data", None),
         (".take(500)", "data", None),  # at most
         (".select(range(100, 500))", "data", None),
     ],
