@@ -45,8 +45,8 @@ _MLX_SWITCHES = frozenset({"verbose", "print_python", "no_verify_script"})
 
 # Programs that train by themselves, with their subcommands that do; () where every subcommand may.
 _TRAINING: dict[str, frozenset[str]] = {
-    "llamafactory-cli": frozenset({"train"}),
-    "lmf": frozenset({"train"}),
+    "llamafactory-cli": frozenset({"train", "sft", "dpo", "rm"}),
+    "lmf": frozenset({"train", "sft", "dpo", "rm"}),
     "axolotl": frozenset({"train"}),
     "swift": frozenset({"sft", "pt", "rlhf"}),
     "megatron": frozenset({"sft", "pt", "rlhf"}),

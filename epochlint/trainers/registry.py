@@ -170,7 +170,7 @@ TRAINERS: tuple[Entry, ...] = (
     ),
     Entry(
         "llamafactory",
-        r"finetuning_type|cutoff_len|llamafactory|\blmf train|kernel_config|dist_config|model_class",
+        r"finetuning_type|cutoff_len|llamafactory|\blmf (?:train|sft|dpo|rm)\b|kernel_config|dist_config|model_class",
     ),
     Entry(
         "ms_swift",

@@ -419,7 +419,7 @@ def _read_call(reading: Reading) -> Run:
     rates.number("learning_rate", "lr", default=1e-5 if known else UNKNOWN)
     # Its constant rate comes after the warmup, too.
     rates.word("scheduler", "lr_type", default=_WARMED if known else UNKNOWN, words={"constant": _WARMED})
-    rates.number("min_rate", "lr_min", default=1e-6 if known else UNKNOWN)
+    rates.number("min_rate", "lr_min", default=UNKNOWN)
     warmup = rates.number("warmup", "warmup_ratio", default=0.03 if known else UNKNOWN)
     name = "warmup_ratio" if warmup.number is not None and warmup.number < 1 else "warmup_steps"
     rates.derive(name, warmup)

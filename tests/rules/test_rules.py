@@ -140,7 +140,7 @@ ONE = {"gpus": 1}
         ("BAT002", {"global_batch": 32, "per_device_batch": 4, "gpus": 16}, "error"),
         ("BAT002", {"global_batch": 32, "per_device_batch": 4}, None),
         ("BAT004", {"accumulation": 2}, None),
-        ("BAT005", {"gpus": 4, "parallel": 4}, "warning"),
+        ("BAT005", {"gpus": 4, "parallel": 4}, "note"),
         ("BAT005", {"gpus": 8, "parallel": 4}, None),
         ("BAT005", {"gpus": 8, "parallel": 4, "observations": seen("batch_stated", stated=64)}, "warning"),
         ("BAT005", {"gpus": 8, "parallel": 4, "observations": seen("batch_stated", stated=16)}, None),
@@ -153,6 +153,7 @@ ONE = {"gpus": 1}
         ("BAT009", {"auto_batch": True}, None),
         # Epochs
         ("EPO001", {"rows": 49}, "warning"),
+        ("EPO001", {"rows": 49, "method": "grpo"}, "note"),
         ("EPO001", {"rows": 50}, None),
         ("EPO001", {}, None),
         ("EPO002", {"epochs": 15, "rows": 100}, None),

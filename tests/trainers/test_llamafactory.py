@@ -165,3 +165,36 @@ def test_beta_is_measured_by_the_loss_that_is_used(loss: str, codes: set[str]) -
         "template: qwen\noutput_dir: o\nlearning_rate: 1.0e-6\npref_beta: 2.0\n"
     )
     assert {finding.code for finding in lint_project({"a.yaml": config + loss})} & {"PRF003"} == codes
+
+
+PLAIN_V1 = """\
+model: Qwen/Qwen3-0.6B
+train_dataset: data/v1_sft_demo.yaml
+output_dir: outputs/sft
+micro_batch_size: 2
+global_batch_size: 16
+learning_rate: 1.0e-4
+num_train_epochs: 3
+"""
+
+
+@pytest.mark.parametrize(
+    ("launch", "method"),
+    [
+        ("USE_V1=1 llamafactory-cli sft sft.yaml", "sft"),
+        ("USE_V1=1 lmf dpo sft.yaml", "dpo"),
+        ("USE_V1=1 llamafactory-cli train sft.yaml", None),
+        ("export USE_V1=1\nNPROC_PER_NODE=2 FORCE_TORCHRUN=1 llamafactory-cli rm sft.yaml", "reward"),
+    ],
+)
+def test_newer_format_by_its_launch_alone(launch: str, method: str | None) -> None:
+    (run,) = check_project({"sft.yaml": PLAIN_V1, "run.sh": launch + "\n"}, {"records": 100}).runs
+    assert run.run.trainer == "llamafactory"
+    assert run.scenarios.fact("effective_batch").value == 16
+    assert run.run.setting("method").value == method
+    if "NPROC" in launch:
+        assert run.scenarios.fact("gpus").value == 2
+
+
+def test_newer_format_without_its_launch_is_nobodys() -> None:
+    assert "llamafactory" not in [run.run.trainer for run in check_project({"sft.yaml": PLAIN_V1}).runs]

@@ -53,4 +53,4 @@ def test_a_size_that_takes_up_all_gpus_is_found_where_it_stands(files: dict[str,
     report = check_project(files, {"gpus": 4, "records": 16_000})
     assert [run.scenarios.fact("effective_batch").value for run in report.runs] == [8]
     (finding,) = (finding for finding in report.findings if finding.code == "BAT005")
-    assert (finding.path, finding.span.place.line, finding.level) == (*place, "warning")
+    assert (finding.path, finding.span.place.line, finding.level) == (*place, "note")

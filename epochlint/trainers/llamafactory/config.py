@@ -16,7 +16,7 @@ from epochlint.trainers.hf import keys, refusals
 from epochlint.trainers.hf.counting import after_split
 from epochlint.trainers.hf.reader import Hf
 from epochlint.trainers.llamafactory import data as datasets
-from epochlint.trainers.llamafactory.recognition import claims, is_v1, recognise
+from epochlint.trainers.llamafactory.recognition import claims, is_launched_v1, is_v1, recognise
 from epochlint.trainers.on_hf import own_keys, require_transformers, told_by_keys
 from epochlint.trainers.settings import MISSING, Loader, text_of
 
@@ -37,7 +37,7 @@ _TUNINGS = {"lora": "lora", "full": "full", "freeze": "partial", "oft": "other"}
 
 
 def read(reading: Reading) -> Run:
-    if any(is_v1(layer.mapping) for layer in reading.layers):
+    if any(is_v1(layer.mapping) for layer in reading.layers) or is_launched_v1(reading):
         from epochlint.trainers.llamafactory.v1 import read as read_v1
 
         return read_v1(reading)

@@ -8,6 +8,7 @@ from epochlint.documents.scalars import boolean
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from epochlint.documents.document import Document
+    from epochlint.trainers.trainer import Reading
 
 # Names that no other trainer's flat file has beside `model_name_or_path` (llamafactory 0.9.5, `hparams/`).
 _OWN = frozenset({"stage", "finetuning_type", "template", "cutoff_len", "dataset_dir", "lora_target", "plot_loss"})
@@ -50,14 +51,27 @@ def is_v1(mapping: Mapping) -> bool:
     )
 
 
+# What `USE_V1=1 llamafactory-cli` starts beside `train` (`v1/launcher.py`).
+_V1_COMMANDS = ("sft", "dpo", "rm")
+
+
+def is_launched_v1(reading: Reading) -> bool:
+    """A launch of the newer format: by its own command, or with the keys that only it gives to model and data."""
+    program, *rest = reading.command or ("",)
+    if program != "cli" or rest[:1] not in (["llamafactory-cli"], ["lmf"]) or len(rest) < 2:
+        return False
+    return rest[1] in _V1_COMMANDS or ("model" in reading and "train_dataset" in reading)
+
+
 def recognise(document: Document) -> list[Mapping]:
     return [mapping for mapping in document.mappings() if is_v0(mapping) or is_v1(mapping)]
 
 
 def claims(program: tuple[str, ...], arguments: Mapping) -> bool:
-    """`llamafactory-cli train`, or a `train.py` that is given its flags."""
+    """`llamafactory-cli train` (of the newer format also `sft`, ...), or a `train.py` that is given its flags."""
     if program[0] == "cli":
-        return program[1:3] in (("llamafactory-cli", "train"), ("lmf", "train"))
+        ours = len(program) > 2 and program[1] in ("llamafactory-cli", "lmf")
+        return ours and program[2] in ("train", *_V1_COMMANDS)
     keys = {entry.key.replace("-", "_") for entry in arguments.entries}
     if program[0] == "module":
         return len(program) > 1 and program[1].startswith(("llamafactory.", "llmtuner."))

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from epochlint.trainers.trainer import Reading
 
 LABEL = "llamafactory"
+_COMMANDS = {"sft": "sft", "dpo": "dpo", "rm": "reward"}  # `llamafactory-cli sft`
 _PEFT = {"lora": "lora", "freeze": "partial"}
 
 
@@ -42,6 +43,9 @@ def read(reading: Reading) -> Run:
     taker.whole("save_total_limit", "save_total_limit", default=None)
     taker.whole("sequence_length", "cutoff_len", default=MISSING)
     taker.word("model", "model", default=MISSING)
+    method = _COMMANDS.get(reading.command[2]) if len(reading.command) > 2 else None
+    if method is not None:
+        taker.derive("method", Known(method, DERIVED))
     peft = text_of(reading.node("peft_config", "name"))
     adapter = reading.mapping("peft_config") is not None
     tuning = _PEFT.get(peft or "", "other") if adapter else "full"
