@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 
 from epochlint.documents.document import Document, Mapping, Scalar, mappings_in
+from epochlint.documents.scalars import number
 from epochlint.project.companions import Companions, find
 from epochlint.project.inline import Said
 from epochlint.project.kubernetes import embedded, manifests, processes
@@ -763,12 +764,11 @@ def duplicates(mapping: Mapping, flags: bool = False) -> list[Observation]:
 
 
 def _equal(first: Scalar, second: Scalar) -> bool:
-    """The same text, or one number written in two ways (2.0e-5, 0.00002)."""
+    """The same text, or one number written in two ways (2.0e-5, 0.00002; 2e-5 without quotes, whatever it loads as)."""
     if first.raw == second.raw:
         return True
-    one, two = (node.value for node in (first, second))
-    numbers = all(isinstance(value, (int, float)) and not isinstance(value, bool) for value in (one, two))
-    return numbers and one == two
+    one, two = (number(node) if node.plain or not isinstance(node.value, str) else None for node in (first, second))
+    return one is not None and one == two
 
 
 def launch_observations(start: Start) -> list[Observation]:

@@ -411,7 +411,7 @@ RULES: tuple[Any, ...] = (
    (('rows', (1,)), ('records', (2,)), ('method', (4,)))))),
 ('DAT003', 'repeated-records', 'DAT', 'Records stand in the training data more than once, or with another answer.',
  False, None, (), (), False,
- (('data_repeated', None,
+ (('data_repeated', ('not', ('truth', ('default', ('setting', 'deduplicated'), ('constant', False)))),
    (('warning', ('not', ('in', ('default', ('name', 'method'), ('constant', 'sft')), ('grpo', 'rloo', 'ppo'))), None),
     ('note', ('constant', True), None)),
    ('observation',),

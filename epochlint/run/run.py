@@ -15,6 +15,7 @@ numbers, shares are fractions of one, rates are what the optimizer is given.
 | validation_split | share (< 1) or number of rows held out of the training data |
 | validation_rows | rows of validation data of its own |
 | drop_last, packing, streaming | booleans |
+| deduplicated | True where the trainer itself leaves out records that stand there twice |
 | eval_packing | True where the validation data is packed, too |
 | packing_joins | True where packing only joins rows and never cuts one: there are at most as many packs as rows |
 | packing_drops | True where what does not fill a whole sequence is dropped |

@@ -148,7 +148,9 @@ def test_what_a_launch_without_any_setting_does_is_said_at_the_launch(paths: lis
     assert [(finding.code, finding.path, finding.span.place.line) for finding in found] == [("BAT003", "run.sh", 1)]
 
 
-@pytest.mark.parametrize(("second", "level"), [("2.0e-5", "note"), ("0.00002", "note"), ("3.0e-5", "error")])
+@pytest.mark.parametrize(
+    ("second", "level"), [("2.0e-5", "note"), ("0.00002", "note"), ("2e-5", "note"), ("3.0e-5", "error")]
+)
 def test_one_number_written_twice_in_two_ways_is_one_value(second: str, level: str) -> None:
     text = f"output_dir: out\nper_device_train_batch_size: 4\nlearning_rate: 2.0e-5\nlearning_rate: {second}\n"
     found = lint_project({"args.yaml": text})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.helpers import lint_project
+from tests.helpers import check_project, lint_project
 
 _CONFIG = """\
 base_model: example/model
@@ -24,3 +24,19 @@ early_stopping_patience: 3
 def test_preference_tuning_has_no_early_stopping(rl: str, codes: list[str]) -> None:
     found = lint_project({"dpo.yml": _CONFIG + rl}, {"gpus": 1, "records": 8000, "axolotl": "0.16.0"})
     assert [finding.code for finding in found if finding.level != "note"] == codes
+
+
+@pytest.mark.parametrize(
+    ("more", "records", "codes"), [("", 4, ["DAT003"]), ("true", None, []), ("false", 4, ["DAT003"])]
+)
+def test_its_own_deduplication_leaves_an_unknown_number(more: str, records: int | None, codes: list[str]) -> None:
+    rows = '{"instruction": "Add 1.", "output": "1"}\n{"instruction": "Add 2.", "output": "2"}\n' * 2
+    config = (
+        "base_model: example/model\ndatasets:\n  - path: rows.jsonl\n    type: alpaca\nmicro_batch_size: 1\n"
+        "learning_rate: 2.0e-5\n"
+    )
+    config += f"dataset_exact_deduplication: {more}\n" if more else ""
+    report = check_project({"c.yml": config, "rows.jsonl": rows}, {"gpus": 1, "axolotl": "0.16.0"})
+    known = report.runs[0].scenarios.fact("records")
+    assert (known.value, known.high) == (records, 4)
+    assert [finding.code for finding in report.findings if finding.code == "DAT003"] == codes

@@ -133,6 +133,7 @@ def _batch(taker: Taker) -> None:
         taker.derive("trainer_counts", Known(True, DERIVED))  # handed on, and the Trainer counts by epochs
     taker.whole("max_steps", "max_steps", off=(0, -1))
     taker.flag("ddp", "ddp", default=None)
+    taker.flag("deduplicated", "dataset_exact_deduplication")
     taker.whole("shards", "dataset_shard_num")
     taker.whole("shard", "dataset_shard_idx", default=0)
     taker.flag("drop_last", "dataloader_drop_last")

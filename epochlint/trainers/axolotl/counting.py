@@ -11,7 +11,7 @@ from functools import lru_cache
 from math import ceil
 
 from epochlint.run.counting import Batch, Counting, Steps, Warmup, after, by_loader, fixed, happenings, times
-from epochlint.run.known import Known
+from epochlint.run.known import Known, between
 from epochlint.run.run import Era
 from epochlint.run.versions import VersionRange, version_key
 
@@ -126,7 +126,9 @@ def _batch(get: Get, workers: int | None) -> Batch:
 
 def _split(rows: Known, get: Get) -> Known:
     """Rows after `val_set_size`: a number of rows above 1, else a share (`datasets`, `train_test_split`: the test part
-    is rounded up)."""
+    is rounded up). `dataset_exact_deduplication` leaves out what stands there twice, nobody knows how much."""
+    if get("deduplicated").value is True and rows.high is not None:
+        rows = between(min(1, rows.low or 0), rows.high, basis=rows.basis)
     shards = get("shards").number
     if shards:
         index = int(get("shard").number or 0)
