@@ -157,7 +157,7 @@ def measure(name: str, path: str) -> Measured | None:
             now, sum_now = memory(done.pid)
             peaks.update(now)
             together = max(together, sum_now)
-            time.sleep(0.02)
+            time.sleep(0.1)  # looking costs, too
         output, errors = done.communicate()
     if done.returncode:
         if "ModuleNotFoundError" not in errors:

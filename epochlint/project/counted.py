@@ -7,6 +7,7 @@ import re
 
 from epochlint.run.known import COUNTED, ESTIMATED, ON_ESTIMATE, Known, between
 from epochlint.run.observation import Observation
+from epochlint.splits import parts as split_parts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -172,7 +173,8 @@ def _one(source: DataSource, survey: Survey, max_bytes: int) -> Counted | None:
                 result.estimate(ON_ESTIMATE)
             result.messages = _plus(result.messages, whole.messages)
             result.assistant_turns = _plus(result.assistant_turns, whole.assistant_turns)
-    fewest, largest = _changed(source, least), _changed(source, most)
+    taken = _taken(source, result.lines, least, most)
+    fewest, largest = (_changed(source, rows) if rows is not None else None for rows in taken)
     if fewest is None or largest is None:
         return None
     if largest != most:
@@ -199,6 +201,20 @@ def _made(source: DataSource, records: int, rows: int) -> str:
     if source.records_of is not None and records > rows:
         return "records, one for each answer that is trained on"
     return "records that pass the trainer's own check of a row" if source.keep is not None else "records"
+
+
+def _taken(source: DataSource, lines: int, least: int, most: int) -> tuple[int | None, int | None]:
+    """The fewest and most records that are left of the rows of files by the source's split. Rows that the trainer
+    drops are dropped of the slice that was taken before."""
+    parts = split_parts(source.split or "")
+    if parts is not None and len(parts) == 1 and parts[0].whole:
+        return least, most
+    if not source.split:
+        return least, most
+    if parts is None or len({part.name for part in parts}) > 1 or source.records_of is not None:
+        return None, None
+    rows = sum(part.rows(lines) for part in parts)
+    return max(0, rows - (lines - least)), min(rows, most)
 
 
 def _changed(source: DataSource, rows: int) -> int | None:

@@ -14,15 +14,15 @@ import json
 import os
 import re
 
+from epochlint.project import cards
 from epochlint.run.known import COUNTED, ESTIMATED, ON_ESTIMATE, ON_TABLE
+from epochlint.splits import parts as split_parts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-    from typing import Any
+    from collections.abc import Mapping
 
-    Splits = dict[str, int]
-    """Split -> rows."""
+    from epochlint.project.cards import Splits
 
 _NAME = re.compile(r"[\w][\w.-]*(?:/[\w][\w.-]*)?").fullmatch
 _BIGGEST_CARD = 1 << 20
@@ -77,10 +77,10 @@ def choose(configs: Mapping[str, Splits], subset: str | None, split: str | None)
         return None
     if split is None:
         return splits.get("train") if "train" in splits else next(iter(splits.values())) if len(splits) == 1 else None
-    names = [part.strip().partition("[")[0] for part in split.split("+")]
-    if len(names) != len(set(names)) or not all(part in splits for part in names):
+    parts = split_parts(split)
+    if parts is None or not all(part.name in splits for part in parts):
         return None
-    return sum(splits[part] for part in names)
+    return sum(part.rows(splits[part.name]) for part in parts)
 
 
 # The caches on this machine -------------------------------------------------------------------------------------------
@@ -107,7 +107,7 @@ def _prepared(name: str, environment: Mapping[str, str]) -> dict[str, Splits]:
                     info = json.loads(text)
                 except (ValueError, RecursionError):
                     continue
-                splits = _splits(info.get("splits")) if type(info) is dict else {}
+                splits = cards.splits(info.get("splits")) if type(info) is dict else {}
                 named = info.get("config_name") if type(info) is dict else None
                 # a configuration with data files or arguments of its own has a longer folder's name
                 if splits and type(named) is str and os.path.basename(config) == named:
@@ -135,7 +135,7 @@ def _is_name(name: str) -> bool:
 
 def _card(name: str, environment: Mapping[str, str]) -> dict[str, Splits]:
     folder = _snapshot("datasets", name, environment)
-    return card(os.path.join(folder, "README.md")) if folder is not None else {}
+    return cards.rows(os.path.join(folder, "README.md")) if folder is not None else {}
 
 
 def _snapshot(kind: str, name: str, environment: Mapping[str, str]) -> str | None:
@@ -147,54 +147,6 @@ def _snapshot(kind: str, name: str, environment: Mapping[str, str]) -> str | Non
     if revision not in snapshots:
         revision = snapshots[0] if len(snapshots) == 1 else ""
     return os.path.join(folder, "snapshots", revision) if revision else None
-
-
-def card(path: str) -> dict[str, Splits]:
-    """The splits that a data set's card (README.md) declares under `dataset_info`, by configuration."""
-    text = _start(path)
-    if text is None or not text.startswith("---"):
-        return {}
-    front = text[3:].partition("\n---")[0]
-    if "dataset_info" not in front:
-        return {}
-    from epochlint.documents.document import Mapping as Node
-    from epochlint.documents.document import Sequence
-    from epochlint.documents.yaml_document import read
-    from epochlint.source import Source
-
-    root = next(read(Source(path, front)).mappings(), None)
-    info = root.get("dataset_info") if root is not None else None
-    nodes = info.items if isinstance(info, Sequence) else [info]
-    found: dict[str, Splits] = {}
-    for node in nodes:
-        if not isinstance(node, Node):
-            return {}
-        plain = {key: _plain(node.get(key)) for key in ("config_name", "splits")}
-        config = plain["config_name"]
-        found[config if type(config) is str else "default"] = _splits(plain["splits"])
-    return {config: splits for config, splits in found.items() if splits}
-
-
-def _plain(node: Any) -> Any:
-    """Two floors of a card's tree as plain values: more is not looked at."""
-    items = getattr(node, "items", None)
-    if type(items) is list:
-        return [
-            {entry.key: getattr(entry.value, "value", None) for entry in getattr(item, "entries", ())} for item in items
-        ]
-    return getattr(node, "value", None)
-
-
-def _splits(found: object) -> Splits:
-    """Split -> rows, of a list of splits with names, or of an object by name; empty where one cannot be read."""
-    parts: Iterable[Any] = found.values() if type(found) is dict else found if type(found) is list else ()
-    splits: Splits = {}
-    for part in parts:
-        name, rows = (part.get("name"), part.get("num_examples")) if type(part) is dict else (None, None)
-        if type(name) is not str or type(rows) is not int or rows < 0:
-            return {}
-        splits[name] = rows
-    return splits
 
 
 def _folders(path: str) -> list[str]:
@@ -221,7 +173,8 @@ def _start(path: str) -> str | None:
 
 def _table(name: str, _: Mapping[str, str]) -> dict[str, Splits]:
     with open(_TABLE, encoding="utf-8") as file:
-        entry = json.load(file)["sets"].get(name)
+        table = json.load(file)
+    entry = table["sets"].get(table["older_names"].get(name, name))
     return entry["splits"] if entry is not None else {}
 
 

@@ -6,6 +6,7 @@ import os
 import re
 
 from epochlint.run.known import ESTIMATED, ON_ESTIMATE, between
+from epochlint.splits import parts as split_parts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -62,7 +63,7 @@ class Surveys:
 class Survey:
     """The data of one run."""
 
-    __slots__ = ("_asked", "_files", "_first", "_leaks", "_lookup", "_run", "_shared", "_surveys")
+    __slots__ = ("_asked", "_files", "_first", "_leaks", "_lookup", "_run", "_shared", "_single", "_surveys", "_whole")
 
     def __init__(self, run: Run, lookup: Lookup, surveys: Surveys, asked: frozenset[str]) -> None:
         self._run = run
@@ -73,6 +74,18 @@ class Survey:
         self._first = True
         self._shared: Shared | None = None
         self._leaks: Leaks | None = None
+        self._whole: bool | None = None  # asked for each file, of which there may be thousands
+        self._single: bool | None = None
+        for source in (*run.training, *run.validation):
+            self._find_folder(source)
+
+    def _find_folder(self, source: DataSource) -> None:
+        """A folder with data that is named like a public data set goes before it (datasets 5.2.0, load.py)."""
+        if source.hub is None or source.paths or not source.base:
+            return
+        found = self._lookup.resolve(source.hub, source.base)
+        if found is not None and os.path.isdir(found) and data_files(source, source.hub, self._lookup):
+            source.paths = (source.hub,)
 
     @property
     def max_bytes(self) -> int:
@@ -98,8 +111,10 @@ class Survey:
 
     def whole(self) -> bool:
         """Whether all data of the run may be read to its end."""
-        run = self._run
-        return sum(map(_size, self.files([*run.training, *run.validation]))) <= self.max_bytes
+        if self._whole is None:
+            files = self.files([*self._run.training, *self._run.validation])
+            self._whole = sum(map(_size, files)) <= self.max_bytes
+        return self._whole
 
     # What a file holds ------------------------------------------------------------------------------------------------
 
@@ -230,17 +245,21 @@ class Survey:
             found.append(strict)
         if not asked.isdisjoint(LENGTHS):
             found.append(readings.lengths_want())
-        if "data_repeated" in asked and len(self.files(self._run.training)) == 1:
+        if self._single is None:
+            self._single = len(self.files(self._run.training)) == 1
+        if "data_repeated" in asked and self._single:
             found.append(readings.repeats_want())
         return found
 
     def named(self, source: DataSource) -> Rows | None:
         """The rows of a public data set, or of a folder whose card declares them."""
-        from epochlint.project import hub
+        from epochlint.project import cards, hub
 
         for path in source.paths:
             found = self._lookup.resolve(path, source.base)
-            declared = hub.card(os.path.join(found, "README.md")) if found is not None and os.path.isdir(found) else {}
+            declared = (
+                cards.rows(os.path.join(found, "README.md")) if found is not None and os.path.isdir(found) else {}
+            )
             rows = hub.choose(declared, source.subset, source.split)
             if rows is not None and len(source.paths) == 1:
                 return hub.Rows(rows, ESTIMATED, ON_ESTIMATE, "the card beside the data")
@@ -321,13 +340,16 @@ def data_files(source: DataSource, path: str, lookup: Lookup) -> list[str]:
             return []
         if not pattern and os.path.isfile(place):
             return [place]
-        from epochlint.records import expand, splits
+        from epochlint.records import expand
 
         inside = root if place == top else place
         if not pattern:
-            dealt = splits(place, root=inside)
-            if len(dealt) > 1:  # which of them is meant, the split says
-                return dealt.get((source.split or "").partition("[")[0], [])
+            dealt = _dealt(source, place, inside)
+            if dealt is not None:
+                if len(dealt) == 1 and not source.split:
+                    return next(iter(dealt.values()))
+                parts = split_parts(source.split or "")  # which of them is meant
+                return dealt.get(parts[0].name, []) if parts and len({part.name for part in parts}) == 1 else []
         files = expand(os.path.join(place, pattern) if pattern else place, root=inside)
         if files:
             return list(files)
@@ -347,3 +369,18 @@ def data_tops(source: DataSource, path: str, lookup: Lookup) -> list[tuple[str, 
     starts = dict.fromkeys((source.base, lookup.root(source.base), lookup.working))
     tops = [os.path.normpath(os.path.join(start, folder)) for start in starts]
     return [(top, path[len(folder) :].lstrip("/")) for top in tops if lookup.is_there(top)]
+
+
+def _dealt(source: DataSource, folder: str, root: str) -> dict[str, list[str]] | None:
+    """The files of a folder by split, as its card or their names tell; None where neither does."""
+    from epochlint.project import cards
+    from epochlint.records import expand, splits
+
+    patterns = cards.patterns(os.path.join(folder, "README.md"), source.subset)
+    if patterns is None:
+        return splits(folder, root=root) or None
+    dealt = {
+        split: [file for one in several for file in expand(os.path.join(folder, one), root=root)]
+        for split, several in patterns.items()
+    }
+    return {split: files for split, files in dealt.items() if files}

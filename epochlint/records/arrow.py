@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
 _MAGIC = b"ARROW1\x00\x00"
 _CONTINUATION = 0xFFFFFFFF
-_BIGGEST_HEADER = 64 << 20
+_BIGGEST_HEADER = 16 << 20
+_MOST_ROWS = 1 << 40
 
 _MOST_FIELDS = 10_000
 
@@ -58,7 +59,7 @@ def arrow_rows(file: DataFile) -> tuple[int, str]:
                 shape = shape_of({field.text(0): _sample(field, left) for field in header.tables(1)})
             elif kind == _RECORD_BATCH:
                 batch = header.number(0, "<q")
-                if batch < 0:
+                if not 0 <= batch <= _MOST_ROWS:
                     raise Unreadable("a damaged batch")
                 rows += batch
     except (struct.error, RecursionError, ValueError):

@@ -20,11 +20,16 @@ _FOOTER_READ = 4 << 20
 """Bytes of a footer that are read: the schema and the number of rows stand at its beginning; the column statistics
 behind them are used only where the whole footer is no longer than this."""
 
+_MOST_STRUCTS = 200_000
+"""Structures of a footer that are held: a hostile one has millions of empty ones."""
+_MOST_ROWS = 1 << 40
+
 _MESSAGE_LISTS = ("messages", "conversations", "conversation", "contents")
 
 
 def parquet_rows(file: DataFile) -> tuple[int, str, int | None]:
-    """Rows, shape and messages (None where the footer does not tell). Raises Unreadable."""
+    """Rows, shape and messages (None where the footer does not tell). Raises Unreadable, and MemoryError where the
+    footer is too much to be held."""
     if file.size < 12 or file.read_at(0, 4) != _MAGIC:
         raise Unreadable("no Parquet file")
     tail = file.read_at(file.size - 8, 8)
@@ -36,7 +41,7 @@ def parquet_rows(file: DataFile) -> tuple[int, str, int | None]:
     try:
         metadata = footer.struct(wanted)
         rows = metadata[3]
-        if type(rows) is not int or rows < 0:
+        if type(rows) is not int or not 0 <= rows <= _MOST_ROWS:
             raise Unreadable("no number of rows")
         sample, _ = _sample(metadata[2], 0)
         return rows, shape_of(sample), _messages(metadata.get(4))
@@ -91,18 +96,23 @@ def _messages(groups: Any) -> int | None:
 
 
 class _Compact:
-    """Reads the compact protocol: a struct is a dict by field number. Raises IndexError at the end of the bytes."""
+    """Reads the compact protocol: a struct is a dict by field number. Raises IndexError at the end of the bytes, and
+    MemoryError where there are too many structures."""
 
-    __slots__ = ("data", "position")
+    __slots__ = ("_left", "data", "position")
 
     def __init__(self, data: bytes) -> None:
         self.data = data
         self.position = 0
+        self._left = _MOST_STRUCTS
 
     def struct(self, wanted: set[int] | None = None) -> dict[int, Any]:
         """The fields of a structure; with `wanted` it ends behind the last of these."""
         fields: dict[int, Any] = {}
         number = 0
+        self._left -= 1
+        if self._left < 0:
+            raise MemoryError
         while True:
             head = self._byte()
             kind = head & 15

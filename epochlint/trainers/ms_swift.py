@@ -561,4 +561,5 @@ def _source(text: str | None, span: Span, reading: Reading, share: float | None)
     if local:
         return DataSource(span, paths=(name,), base=reading.base, operations=operations)
     rows = Known(sample, WRITTEN, span=span) if sample is not None and not share else UNKNOWN
-    return DataSource(span, hub=name, rows=rows, operations=operations)
+    hub, _, subset = name.removeprefix("HF::").partition(":")
+    return DataSource(span, hub=hub, subset=subset or None, rows=rows, operations=operations)

@@ -195,7 +195,8 @@ def _source(item: Mapping, reading: Reading) -> DataSource:
     if sample is not None:
         wanted = int(sample)
         operations.append(lambda rows: wanted)
-    if path is not None and "[" not in split:
-        return DataSource(span, paths=(path,), base=reading.base, operations=operations)
+    if path is not None:
+        return DataSource(span, paths=(path,), base=reading.base, split=split, operations=operations)
     rows = Known(int(sample), WRITTEN, span=span) if sample is not None else UNKNOWN
-    return DataSource(span, hub=name, split=split, rows=rows, operations=operations)
+    subset = text_of(item.get("subset")) or ""
+    return DataSource(span, hub=name, split=split, subset=subset, rows=rows, operations=operations)

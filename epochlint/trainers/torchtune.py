@@ -8,7 +8,6 @@ floor(floor(ceil(N / w) / b) / a) steps, the loader drops its last batch, and a 
 from __future__ import annotations
 
 from epochlint.documents.document import Mapping, Scalar, Sequence
-from epochlint.documents.scalars import plain_count
 from epochlint.run.counting import Counting, Steps, fixed
 from epochlint.run.known import DEFAULT, DERIVED, UNKNOWN, WRITTEN, Known, between
 from epochlint.run.observation import Edit, Fix
@@ -234,30 +233,10 @@ def _source(item: Mapping, reading: Reading) -> DataSource:
     place = item.get("data_files") or item.get("source")
     span = place.span if place is not None else item.span
     if files and source in ("json", "csv", "text", "parquet"):
-        operations = _slice(split)
-        if operations is None:
-            return DataSource(span, split=split)
         check = check_of(item) if "filter_fn" not in item else None
-        return DataSource(span, paths=files, base=reading.base, split=split, operations=operations, check=check)
-    return DataSource(span, hub=source, split=split)
-
-
-def _slice(split: str | None) -> list[Callable[[int], int | None]] | None:
-    """`train`, `train[:100]`, `train[:10%]`; None where it is something else."""
-    if split is None or "[" not in split:
-        return []
-    inner = split[split.index("[") + 1 :].rstrip("]")
-    start, colon, stop = inner.partition(":")
-    if not colon or start.strip():
-        return None
-    stop = stop.strip()
-    if stop.endswith("%") and plain_count(stop[:-1]):
-        share = int(stop[:-1])
-        return [lambda rows: round(rows * share / 100)]
-    if plain_count(stop):
-        most = int(stop)
-        return [lambda rows: min(rows, most)]
-    return None
+        return DataSource(span, paths=files, base=reading.base, split=split, check=check)
+    part = any(key in item for key in ("data_dir", "data_files"))  # of the repository
+    return DataSource(span, hub=source if not part else None, split=split, subset=text_of(item.get("name")) or "")
 
 
 def _texts(node: Node | None) -> tuple[str, ...]:

@@ -564,7 +564,7 @@ class Trl:
         file = name.endswith((".json", ".jsonl", ".csv", ".parquet"))
         source = DataSource(entry.value.span, paths=(name,) if file else (), base=reading.base, hub=name, split=split)
         source.subset = reading.text("dataset_config") or ""
-        if "[" not in split:
+        if "[" not in split:  # the scripts look a split up by its name
             self.run.training.append(source)
             self._judge_rows()
         streaming = self.hf.entry("dataset_streaming")

@@ -5,13 +5,19 @@ from __future__ import annotations
 import bz2
 import gzip
 import json
+import os
+import socket
 import subprocess
 import sys
+import tracemalloc
 from pathlib import Path
 
 import pytest
 
 from epochlint.findings.finding import Finding
+from epochlint.lint import Options, check
+from epochlint.project import survey
+from epochlint.records import opening
 from epochlint.trouble import KIND
 from tests.helpers import check_project
 
@@ -29,6 +35,16 @@ learning_rate: 2e-5
 DEEP = b"[" * 100_000 + b"]" * 100_000
 
 
+def parquet(metadata: bytes) -> bytes:
+    return b"PAR1" + b"\0" * 20 + metadata + len(metadata).to_bytes(4, "little") + b"PAR1"
+
+
+def footer(rest: bytes, children: bytes = b"\x02") -> bytes:
+    """A footer with a schema of one column, and more."""
+    root, leaf = b"\x48\x04root\x15" + children + b"\0", b"\x15\x0c\x25\x02\x18\x04text\0"
+    return parquet(b"\x15\x04\x19\x2c" + root + leaf + rest)
+
+
 def invalid(name: str, data: bytes) -> list[Finding]:
     report = check_project({"sft.yaml": CONFIG.replace("DATA", name), name: data}, assume={"gpus": 1})
     assert not [entry.reason for entry in report.skipped if entry.kind == KIND]
@@ -43,6 +59,13 @@ def invalid(name: str, data: bytes) -> list[Finding]:
         ("lying.parquet", b"PAR1" + b"\0" * 100 + b"\xff\xff\xff\x7fPAR1", "lying.parquet is broken"),
         ("lying.parquet", b"PAR1\x15\x04\x19" + b"\xff" * 60 + b"\x3f\0\0\0PAR1", "lying.parquet is broken"),
         ("lying.arrow", b"ARROW1\0\0" + b"\xff" * 200, "lying.arrow is broken"),
+        ("huge.parquet", footer(b"\x16" + b"\xfe" * 8 + b"\x7f" + b"\x19\x0c\x00"), "no number of rows"),
+        ("children.parquet", footer(b"", children=b"\xfe\xff\xff\xff\x0f"), "a damaged Parquet footer"),
+        ("list.parquet", parquet(b"\x15\x04\x19\xf1\xff\xff\xff\xff\x07"), "a damaged Parquet footer"),
+        ("text.parquet", parquet(b"\x15\x04\x18" + b"\xff" * 5 + b"\x0f"), "a damaged Parquet footer"),
+        ("nested.parquet", parquet(b"\x15\x04\x19\x1c" + b"\x1c" * 5000), "a damaged Parquet footer"),
+        ("long.arrow", b"ARROW1\0\0\xff\xff\xff\xff\xf8\xff\xff\x7f" + b"\0" * 100, "no Arrow message"),
+        ("junk.jsonl.gz", gzip.compress(ROW * 10, mtime=0) + b"junk" * 10, "junk.jsonl.gz is broken"),
         ("deep.json", DEEP, "nested too deeply"),
         ("open.json", b"[" + ROW + b"," + ROW, "the array does not end"),
         ("deep.jsonl", ROW + b'{"a": ' + DEEP + b"}\n" + ROW, "line 2: nested too deeply"),
@@ -93,3 +116,80 @@ def test_memory_is_bounded(tmp_path: Path, kind: str) -> None:
 def test_good_rows_are_no_finding() -> None:
     text = "".join(json.dumps({"instruction": str(number), "output": "b"}) + "\n" for number in range(60))
     assert invalid("train.jsonl", text.encode()) == []
+
+
+def test_members_of_a_packed_file_follow_each_other() -> None:
+    rows = [f'{{"instruction": "{number}", "output": "b"}}\n'.encode() for number in range(60)]
+    packed = b"".join(gzip.compress(row, mtime=0) for row in rows)
+    report = check_project({"sft.yaml": CONFIG.replace("DATA", "d.jsonl.gz"), "d.jsonl.gz": packed}, {"gpus": 1})
+    assert report.runs[0].scenarios.fact("records").value == 60
+
+
+def test_millions_of_structures_in_a_footer_are_not_held() -> None:
+    flood = b"\x15\x04\x19\xfc" + b"\xc0\x84\x3d" + b"\0" * 1_000_000 + b"\x16\x14\x19\x0c\0"
+    tracemalloc.start()
+    try:
+        assert [finding.level for finding in invalid("flood.parquet", parquet(flood))] in ([], ["note"])
+        assert tracemalloc.get_traced_memory()[1] < 40 << 20
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="kinds of files")
+@pytest.mark.parametrize("kind", ["fifo", "socket", "device", "loop", "gone", "unreadable"])
+def test_what_is_no_file_is_not_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / ".git").mkdir()
+    if kind == "fifo":
+        os.mkfifo("train.jsonl")
+    elif kind == "socket":
+        with socket.socket(socket.AF_UNIX) as one:
+            one.bind("train.jsonl")
+    elif kind == "unreadable":
+        Path("train.jsonl").write_bytes(ROW)
+        Path("train.jsonl").chmod(0)
+        if os.access("train.jsonl", os.R_OK):
+            pytest.skip("root reads everything")
+    elif kind != "gone":
+        Path("train.jsonl").symlink_to("/dev/zero" if kind == "device" else "train.jsonl")
+    Path("sft.yaml").write_text(CONFIG.replace("DATA", "train.jsonl"))
+    report = check(Options(["sft.yaml"]))
+    assert not [entry for entry in report.skipped if entry.kind == KIND]
+    assert not [finding for finding in report.findings if finding.code == "DAT005" and finding.level != "note"]
+    assert report.runs[0].scenarios.fact("records").value is None
+
+
+def test_a_folder_that_holds_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "train.jsonl").write_bytes(ROW * 3)
+    (tmp_path / "data" / "again").symlink_to(".")
+    Path("sft.yaml").write_text(CONFIG.replace("DATA", "data"))
+    assert check(Options(["sft.yaml"])).runs[0].scenarios.fact("records").value == 3
+
+
+def test_a_file_that_shrinks_or_goes_while_it_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "train.jsonl"
+    read = opening.DataFile.read
+
+    def cut(self: opening.DataFile, size: int) -> bytes:
+        data = read(self, size)
+        if path.exists():
+            os.truncate(path, 1000)
+            path.unlink()
+        return data
+
+    monkeypatch.chdir(tmp_path)
+    path.write_bytes(ROW * 100_000)
+    Path("sft.yaml").write_text(CONFIG.replace("DATA", "train.jsonl"))
+    monkeypatch.setattr(opening.DataFile, "read", cut)
+    report = check(Options(["sft.yaml"]))
+    assert not [entry for entry in report.skipped if entry.kind == KIND]
+
+
+def test_thousands_of_files_take_no_square_of_their_number(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+    monkeypatch.setattr(survey, "_size", lambda path: asked.append(path) or 1)  # type: ignore[func-returns-value]
+    files = {f"data/train-{number}.jsonl": ROW for number in range(50)}
+    check_project({**files, "sft.yaml": CONFIG.replace("DATA", "data")}, {"gpus": 1})
+    assert len(asked) < 50 * 6

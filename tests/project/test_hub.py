@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from epochlint.project import hub, online
+from epochlint.project import cards, hub, online
 from epochlint.project.hub import choose, rows_of
 from tests.helpers import check_project
 
@@ -100,7 +100,7 @@ def test_the_card_in_the_hub_cache(home: dict[str, str]) -> None:
 )  # fmt: skip
 def test_a_card_that_says_nothing(tmp_path: Path, text: str) -> None:
     (tmp_path / "README.md").write_text(text)
-    assert hub.card(str(tmp_path / "README.md")) == {}
+    assert cards.rows(str(tmp_path / "README.md")) == {}
 
 
 @pytest.mark.parametrize("name", ["../../etc/passwd", "a/b/c", "", "a/..", "http://x/y", "a\0b", "a--b/c"])
@@ -111,7 +111,9 @@ def test_names_that_are_none(home: dict[str, str], name: str) -> None:
 def test_which_split_and_configuration() -> None:
     one = {"main": {"train": 10, "test": 2}}
     assert choose(one, None, None) == 10
-    assert choose(one, "", "train[:5]") == 10, "the reader's own operations cut it"
+    assert choose(one, "", "train[:5]") == 5
+    assert choose(one, "", "train[50%:]+test") == 7
+    assert choose(one, "", "train[x]") is None
     assert choose(one, "other", "train") is None
     two = {"default": {"train": 1}, "extra": {"train": 2}}
     assert (choose(two, "", "train"), choose(two, None, "train"), choose(two, "extra", "train")) == (1, None, 2)

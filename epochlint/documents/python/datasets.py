@@ -7,7 +7,6 @@ percentage is round(percent * rows / 100) (`arrow_reader.py`); `train_test_split
 from __future__ import annotations
 
 import ast
-import re
 
 from epochlint.documents.document import Mapping, Node, Scalar
 from epochlint.documents.python.batched import keeps_rows
@@ -26,6 +25,7 @@ from epochlint.documents.python.values import (
     truth,
     with_operations,
 )
+from epochlint.splits import parts as split_parts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -39,8 +39,14 @@ if TYPE_CHECKING:
 _BUILDERS = frozenset(
     ("json", "csv", "text", "parquet", "arrow", "pandas", "xml", "webdataset", "imagefolder", "audiofolder")
 )
-_SLICED = re.compile(r"(\w[\w.-]*)\[([^\]]*)\]\Z")
-_BOUND = re.compile(r"(-?\d{1,12})(%?)\Z")
+# The arguments of `load_dataset` by which the builders read the same rows of the same files.
+_SAME_READING = frozenset(
+    (
+        "path", "name", "data_dir", "data_files", "split", "cache_dir", "features", "download_config", "download_mode",
+        "verification_mode", "ignore_verifications", "keep_in_memory", "save_infos", "revision", "token",
+        "use_auth_token", "task", "streaming", "num_proc", "storage_options", "trust_remote_code", "columns",
+    )
+)  # fmt: skip
 
 # Methods that leave the number of rows as it is.
 _SAME_ROWS = frozenset(
@@ -105,27 +111,35 @@ def _load_dataset(it: Interpreter, site: Site, origin: str) -> Node | None:
     files = site.get("data_files", 3)
     stream = streaming is not None and truth(streaming) is not False
     node = DatasetNode(site.whole, subset=subset, streaming=stream, form="splits")
+    folder = site.get("data_dir", 2)
+    place = text_of(folder) if folder is not None and not _is_nothing(folder) else ""
     if path in _BUILDERS and files is not None:
-        _take_files(it, node, files)
+        _take_files(it, node, files, place)
+    elif path in _BUILDERS and place:
+        node.files = (place,)
     elif path is not None:
         node.hub = path
         if files is not None:
-            _take_files(it, node, files)
-    field = site.get("field")
-    if site.open_ended or (field is not None and not (isinstance(field, Scalar) and field.value is None)):
-        # What stands under a field of a file is not what the file's own rows are.
-        unknown = Operation("unknown", None, site.span)
-        node.operations = (unknown,)
-        for member in (node.members or {}).values():
-            if isinstance(member, DatasetNode):
-                member.operations = (unknown,)
+            _take_files(it, node, files, path)
+        if place != "":
+            node.operations = (Operation("unknown", None, site.span),)
+    if site.open_ended or any(entry.key not in _SAME_READING for entry in site.keywords):
+        node.operations = (Operation("unknown", None, site.span),)
     if split is None or (isinstance(split, Scalar) and split.value is None):
         return node
     return take_split(it, node, split, site.whole)
 
 
-def _take_files(it: Interpreter, node: DatasetNode, files: Node) -> None:
-    listed = _paths(files)
+def _take_files(it: Interpreter, node: DatasetNode, files: Node, folder: str | None) -> None:
+    """The data files that are written, which lie in a folder (None: in one that is not known)."""
+
+    def paths(value: Node) -> tuple[str, ...] | None:
+        written = _paths(value)
+        if written is None or folder is None:
+            return None
+        return tuple(f"{folder}/{path}" if folder and not path.startswith("/") else path for path in written)
+
+    listed = paths(files)
     if listed is not None:
         node.files = listed
         node.members = {"train": DatasetNode(files.span, files=listed, split="train", streaming=node.streaming)}
@@ -133,7 +147,7 @@ def _take_files(it: Interpreter, node: DatasetNode, files: Node) -> None:
         node.members = {}
         for key, entry in files.last.items():
             node.members[key] = DatasetNode(
-                entry.value.span, files=_paths(entry.value), split=key, streaming=node.streaming
+                entry.value.span, files=paths(entry.value), split=key, streaming=node.streaming
             )
         every = [member.files for member in node.members.values()]
         if not files.open_ended and all(part is not None for part in every):
@@ -161,16 +175,19 @@ def take_split(it: Interpreter, node: DatasetNode, split: Node, span: Span) -> N
         if items is not None:
             return Items(span, [take_split(it, node, item, span) for item in items], it.guard)
         return DatasetNode(span, streaming=node.streaming)
-    if "+" in text:
-        parts = [take_split(it, node, Scalar(split.span, part.strip(), part.strip()), span) for part in text.split("+")]
-        return DatasetNode(span, parts=tuple(part for part in parts if isinstance(part, DatasetNode)))
-    sliced = _SLICED.match(text)
-    name = sliced[1] if sliced else text
-    chosen = _member(node, name, split.span)
-    if sliced is None:
-        return chosen
-    operation = _split_slice(sliced[2], split.span)
-    return changed(chosen, operation)
+    parts = split_parts(text)
+    if parts is None:
+        return changed(_member(node, text.partition("[")[0], split.span), Operation("unknown", None, split.span))
+    chosen = []
+    for part in parts:
+        member = _member(node, part.name, split.span)
+        if not part.whole:
+            kind = "select" if part.first in (None, 0) and isinstance(part.last, int) and part.last >= 0 else "slice"
+            amount = part.last if kind == "select" else None
+            bounds = (None, None) if kind == "select" else (part.first, part.last)
+            member = changed(member, Operation(kind, amount, split.span, *bounds))
+        chosen.append(member)
+    return chosen[0] if len(chosen) == 1 else DatasetNode(span, parts=tuple(chosen))
 
 
 def _member(node: DatasetNode, name: str, span: Span) -> DatasetNode:
@@ -191,23 +208,6 @@ def _member(node: DatasetNode, name: str, span: Span) -> DatasetNode:
         operations=node.operations,
         rewritten=node.rewritten,
     )
-
-
-def _split_slice(text: str, span: Span) -> Operation:
-    first, colon, last = text.partition(":")
-    start, stop = _bound(first), _bound(last)
-    if not colon or (first.strip() and start is None) or (last.strip() and stop is None):
-        return Operation("unknown", None, span)
-    if start in (None, 0) and isinstance(stop, int) and stop >= 0:
-        return Operation("select", stop, span)
-    return Operation("slice", None, span, start, stop)
-
-
-def _bound(text: str) -> int | float | None:
-    found = _BOUND.match(text.strip())
-    if found is None:
-        return None
-    return int(found[1]) / 100 if found[2] else int(found[1])
 
 
 def _from_disk(it: Interpreter, site: Site, origin: str) -> Node | None:

@@ -17,6 +17,7 @@ from epochlint.documents.python.model import (
 )
 from epochlint.run.known import COUNTED, DERIVED, WRITTEN, Known, unknown
 from epochlint.run.run import DataSource
+from epochlint.splits import Part
 from epochlint.trainers.hf import common
 
 TYPE_CHECKING = False
@@ -208,7 +209,8 @@ def one_split(node: Node, name: str) -> DatasetNode | None:
     if not isinstance(node, DatasetNode):
         return None
     if node.form in ("splits", "halves") and node.split is None:
-        return (node.members or {}).get(name)
+        saved = node.form == "splits" and node.members is None and node.hub is None
+        return node if saved and node.files else (node.members or {}).get(name)  # it may be a single one
     return node
 
 
@@ -264,10 +266,9 @@ def rows_after(operation: Operation) -> Callable[[int], int | None]:
         if kind == "sample" and amount is not None:
             return min(rows, int(amount)) if isinstance(amount, int) else int(rows * amount)
         if kind == "slice":
-            first, last = _index(start, rows, 0), _index(stop, rows, rows)
-            return max(0, last - first)
-        if kind == "shard" and isinstance(amount, int) and start is not None:
-            return rows // amount + (start < rows % amount)
+            return Part("", start, stop).rows(rows)
+        if kind == "shard" and amount and start is not None:  # the first ones hold one row more
+            return int(rows // amount + (start < rows % amount))
         if kind == "repeat" and isinstance(amount, int):
             return rows * amount
         if kind in ("split-train", "split-test"):
@@ -294,13 +295,6 @@ def split_sizes(rows: int, test: float | None, train: float | None) -> tuple[int
     if n_train is None:
         n_train = rows - n_test
     return n_test, n_train
-
-
-def _index(value: float | None, rows: int, default: int) -> int:
-    if value is None:
-        return default
-    index = round(value * rows) if isinstance(value, float) else int(value)
-    return max(0, min(rows, index if index >= 0 else rows + index))
 
 
 # Callbacks, adapters, model ------------------------------------------------------------------------------------------

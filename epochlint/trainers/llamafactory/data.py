@@ -130,7 +130,14 @@ class Data:
             operations.append(lambda rows: wanted)
         plain = attributes.split == "train"
         if attributes.file is None or not plain:
-            return DataSource(span, hub=attributes.hub, split=attributes.split)
+            part = any(key in entry.value for key in ("folder", "data_files"))  # of the repository, whatever it holds
+            return DataSource(
+                span,
+                hub=attributes.hub if not part else None,
+                split=attributes.split,
+                subset=attributes.subset,
+                operations=operations,
+            )
         keep = Keep(attributes) if self.stage in _DROPPING and attributes.samples is None else None
         folder = self.hf.entry("dataset_dir")
         place = "data" if folder is None else text_of(folder.value)

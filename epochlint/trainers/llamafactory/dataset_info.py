@@ -48,7 +48,7 @@ _TAGS = {
 class Attributes:
     """One entry as the loader understands it."""
 
-    __slots__ = ("columns", "file", "formatting", "hub", "mapping", "ranking", "samples", "split", "tags")
+    __slots__ = ("columns", "file", "formatting", "hub", "mapping", "ranking", "samples", "split", "subset", "tags")
 
     def __init__(self, mapping: Mapping) -> None:
         self.mapping = mapping
@@ -56,6 +56,7 @@ class Attributes:
         ranking = mapping.get("ranking")
         self.ranking = isinstance(ranking, Scalar) and ranking.value is True
         self.split = text_of(mapping.get("split")) or "train"
+        self.subset = text_of(mapping.get("subset")) or ""
         hubs = [text_of(mapping.get(key)) for key in ("hf_hub_url", "ms_hub_url", "om_hub_url")]
         self.hub = next((hub for hub in hubs if hub), None)
         others = any(key in mapping for key in SOURCES[1:])

@@ -1,0 +1,156 @@
+"""Which rows of which files a run is given: what datasets 5.2.0 loaded for the same calls."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.helpers import check_project
+
+
+def rows(number: int) -> str:
+    return "".join(json.dumps({"instruction": f"i{row}", "output": f"o{row}"}) + "\n" for row in range(number))
+
+
+FILES: dict[str, str] = {
+    "data/train.jsonl": rows(403),
+    "data/b.jsonl": rows(57),
+    "data/t.csv": "instruction,output\n" + "".join(f'"a\n""b"", c{row}","o\r\n{row}"\n' for row in range(65)),
+    "data/lines.txt": "a\n\nb\nc\n" * 25,
+    "data/folder/train.jsonl": rows(120),
+    "data/folder/test.jsonl": rows(20),
+    "data/folder2/train/a.jsonl": rows(30),
+    "data/folder2/train/b.jsonl": rows(31),
+    "data/folder2/validation/c.jsonl": rows(7),
+    "data/folder3/x.jsonl": rows(12),
+    "data/folder3/y.jsonl": rows(13),
+    "data/configs/en/train.jsonl": rows(17),
+    "data/configs/de/train.jsonl": rows(19),
+    "data/configs/README.md": (
+        "---\nconfigs:\n- config_name: en\n  data_files: en/*.jsonl\n- config_name: de\n  data_files:\n"
+        "  - split: train\n    path: de/train.jsonl\n---\n# Two\n"
+    ),
+    "data/one/a.jsonl": rows(21),
+    "data/one/b.jsonl": rows(4),
+    "data/one/README.md": (
+        "---\nconfigs:\n- config_name: default\n  data_files:\n  - split: train\n    path: a.jsonl\n"
+        "  - split: test\n    path: [b.jsonl]\n---\n"
+    ),
+}
+SCRIPT = """\
+from datasets import load_dataset, load_from_disk
+from transformers import AutoModelForCausalLM, Trainer, TrainingArguments
+
+dataset = CALL
+model = AutoModelForCausalLM.from_pretrained("gpt2")
+args = TrainingArguments("out", per_device_train_batch_size=1, num_train_epochs=1)
+Trainer(model=model, args=args, train_dataset=dataset).train()
+"""
+JSON = 'load_dataset("json", data_files="data/train.jsonl"'
+
+
+def counted(files: dict[str, str], path: str, **options: Any) -> Any:
+    report = check_project({**FILES, **files, ".git/HEAD": ""}, {"gpus": 1}, [path], **options)
+    (run,) = report.runs
+    return run.scenarios.fact("records").value
+
+
+@pytest.mark.parametrize(
+    ("call", "taken"),
+    [
+        (JSON + ', split="train[:10%]")', 40),
+        (JSON + ', split="train[:100]+train[350:]")', 153),
+        (JSON + ', split="train").shard(num_shards=4, index=3)', 100),
+        (JSON + ', split="train").shard(4, 0)', 101),
+        ('load_dataset("json", data_dir="data/folder", split="train")', 120),
+        ('load_dataset("json", data_dir="data/one", data_files="a.jsonl", split="train")', 21),
+        ('load_dataset("data/folder", split="train")', 120),
+        ('load_dataset("data/folder", split="test")', 20),
+        ('load_dataset("data/folder", split="train+test")', 140),
+        ('load_dataset("data/folder", data_files="train.jsonl", split="train")', 120),
+        ('load_dataset("data/folder", data_files={"train": "test.jsonl"}, split="train")', 20),
+        ('load_dataset("data/folder2")["train"]', 61),
+        ('load_dataset("data/folder3", split="train[:50%]")', 12),
+        ('load_dataset("data/configs", "en", split="train")', 17),
+        ('load_dataset("data/configs", name="de", split="train")', 19),
+        ('load_dataset("data/one", split="train")', 21),
+        ('load_dataset("data/one", split="test")', 4),
+        ('load_dataset("csv", data_files="data/t.csv", split="train[:50%]")', 32),
+    ],
+)
+def test_load_dataset(call: str, taken: int) -> None:
+    assert counted({"train.py": SCRIPT.replace("CALL", call)}, "train.py") == taken
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        'load_dataset("csv", data_files="data/t.csv", split="train", skiprows=1)',
+        'load_dataset("csv", data_files="data/t.csv", split="train", delimiter="\\t")',
+        'load_dataset("csv", data_files="data/t.csv", split="train", column_names=["a", "b"])',
+        'load_dataset("text", data_files="data/lines.txt", split="train", sample_by="paragraph")',
+        'load_dataset("json", data_files="data/train.jsonl", split="train", field="data")',
+        'load_dataset("data/configs", split="train")',
+        'load_dataset("data/folder", data_dir=PLACE, split="train")',
+        'load_dataset("someone/data", data_files="data/b.jsonl", split="train")',
+    ],
+)
+def test_a_reading_that_is_not_followed_stays_unknown(call: str) -> None:
+    assert counted({"train.py": SCRIPT.replace("CALL", call)}, "train.py") is None
+
+
+AXOLOTL = """\
+base_model: someone/model
+datasets:
+  - path: data/train.jsonl
+    type: alpaca
+    split: SPLIT
+micro_batch_size: 2
+num_epochs: 1
+learning_rate: 1e-4
+"""
+OUMI = """\
+model: {model_name: a/b}
+data:
+  train:
+    datasets:
+      - {dataset_name: text_sft, dataset_path: data/train.jsonl, split: "SPLIT"}
+training: {trainer_type: TRL_SFT, per_device_train_batch_size: 2, num_train_epochs: 1}
+"""
+
+
+@pytest.mark.parametrize("text", [AXOLOTL, OUMI], ids=["axolotl", "oumi"])
+@pytest.mark.parametrize(("split", "taken"), [("train", 403), ("train[:25%]", 101), ("train[x]", None)])
+def test_slices_in_configs(text: str, split: str, taken: int | None) -> None:
+    assert counted({"sft.yaml": text.replace("SPLIT", split)}, "sft.yaml") == taken
+
+
+LLAMAFACTORY = """\
+model_name_or_path: a/b
+stage: sft
+finetuning_type: lora
+output_dir: saves
+cutoff_len: 1024
+do_train: true
+dataset: sums
+template: default
+per_device_train_batch_size: 1
+num_train_epochs: 1
+"""
+
+
+@pytest.mark.parametrize(
+    ("entry", "taken"),
+    [
+        ({"hf_hub_url": "openai/gsm8k", "subset": "main"}, 7473),
+        ({"hf_hub_url": "openai/gsm8k", "subset": "main", "split": "train[:100]"}, 100),
+        ({"hf_hub_url": "openai/gsm8k", "subset": "main", "num_samples": 500}, 500),
+        ({"hf_hub_url": "openai/gsm8k", "subset": "main", "folder": "socratic"}, None),
+        ({"hf_hub_url": "openai/gsm8k", "subset": "socratic"}, None),
+    ],
+)
+def test_public_data_in_dataset_info(entry: dict[str, object], taken: int | None) -> None:
+    files = {"sft.yaml": LLAMAFACTORY, "data/dataset_info.json": json.dumps({"sums": entry})}
+    assert counted(files, "sft.yaml") == taken
