@@ -484,6 +484,18 @@ SAME_RATE: dict[str, Any] = {"learning_rate": 2e-5}
         ({"per_device_batch": 2}, {"per_device_batch": 8}, "sibling", None),
         ({"per_device_batch": 2, "gpus": 1}, {"per_device_batch": 8, "gpus": 1}, "reference", "warning"),
         ({"per_device_batch": 2, "gpus": 1}, {"per_device_batch": 8, "gpus": 1}, "sibling", None),
+        (
+            {"per_device_batch": 2, "num_generations": 8},
+            {"per_device_batch": 8, "num_generations": 8},
+            "revision",
+            "note",
+        ),
+        (
+            {"per_device_batch": 2, "num_generations": 2},
+            {"per_device_batch": 16, "num_generations": 7},
+            "revision",
+            None,
+        ),
     ],
 )
 def test_a_rate_that_stayed(before: dict[str, Any], after: dict[str, Any], kind: str, expected: str | None) -> None:
