@@ -72,7 +72,7 @@ def _history(folder: Path, commits: int, configs: int) -> None:
                     blob(f"scripts/run_{one:04}.sh", LAUNCH.format(folder=one % 40, number=one))
         else:
             one = number * 7 % configs
-            batch = 16 if number % 11 == 0 else 4  # every eleventh commit changes the batch
+            batch = 16 if number % 3 == 0 else 4  # every third commit changes the batch
             blob(_path(one), CONFIG.format(number=one, batch=batch, epochs=number))
     commit("side", commits + 1, f"from :{max(1, commits - 200)}\n")
     blob("README.md", "# The other way\n")

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 _MARKS = (".git", "epochlint.toml")
 _COMPANION_SIZE = 200 * 1024
 _COMPANION_COUNT = 200
+_SHORT = 16 * 1024
 _LAUNCHES = (
     ".sh", ".bash", ".sbatch", ".slurm", ".pbs", ".job",
     "Makefile", "makefile", "justfile", "Dockerfile", "compose.yml", "compose.yaml",
@@ -33,8 +34,8 @@ class Lookup:
     """Documents by path, each read once."""
 
     __slots__ = (
-        "_documents", "_folders", "_near", "_real", "_real_folders", "_roots", "_shown", "_written", "given_root",
-        "working",
+        "_documents", "_folders", "_near", "_real", "_real_folders", "_roots", "_scripts", "_shown", "_written",
+        "given_root", "working",
     )  # fmt: skip
 
     def __init__(self, given_root: str | None = None) -> None:
@@ -46,6 +47,7 @@ class Lookup:
         self._roots: dict[str, str] = {}
         self._shown: dict[str, str] = {}  # path as shown -> absolute path, of the documents that were read
         self._folders: dict[str, list[str]] = {}
+        self._scripts: dict[str, bytes] = {}
         self._near: dict[tuple[str, tuple[str, ...]], list[str]] = {}
         self._written: set[str] = set()  # files that a script writes when it runs
 
@@ -194,8 +196,17 @@ class Lookup:
         folder, shown = os.path.split(path)
         name = os.fsencode(shown)
         for candidate in self._candidates(folder, suffixes):
-            if candidate != path and name in self.start_of(candidate, _COMPANION_SIZE):
+            if candidate != path and name in self._script(candidate):
                 yield candidate
+
+    def _script(self, path: str) -> bytes:
+        """The bytes of a launch script. Short ones are kept: the same scripts are searched for every config's name."""
+        found = self._scripts.get(path)
+        if found is None:
+            found = self.start_of(path, _COMPANION_SIZE)
+            if len(found) <= _SHORT:
+                self._scripts[path] = found
+        return found
 
     def _candidates(self, folder: str, suffixes: tuple[str, ...]) -> list[str]:
         """The files that may name those of a folder; kept, since a folder of a thousand configs is asked for each."""

@@ -232,11 +232,15 @@ class _Case:
         touched = set(first.touched)
         level, weakest = tier.level, tier
         if self.scenarios is not None and not fixed(first):
+            last, decided = first, _decided(first, first)
             for budget in self.scenarios:  # computed one by one: most of what does not hold everywhere fails early
                 if budget is first.budget:
                     continue
                 context = self.context(budget)
+                if decided is not None and _decided(last, context) == decided:
+                    continue  # an era in which everything that decided the last scenario is the same
                 tier = self.tier(context)
+                last, decided = context, _decided(context, context)
                 if tier is None:
                     self.open, self.split = False, True
                     return self.sometimes() if pedantic else None
@@ -558,6 +562,17 @@ def _is_written(text: str, value: object) -> bool:
         except ValueError:
             return False
     return text == value
+
+
+def _decided(one: Context, other: Context) -> list[tuple[object, ...]] | None:
+    """What a scenario holds of the names that decided one; None where versions themselves did."""
+    if any(name[0] == "@" for name in one.touched):
+        return None
+    values: list[tuple[object, ...]] = []
+    for name in one.touched:
+        known = other.known(name)
+        values.append((known.value, known.low, known.high, known.exact, known.origin, known.basis))
+    return values
 
 
 def _beside(baseline: Baseline, budget: Budget, ours: Scenarios | None) -> Budget:
