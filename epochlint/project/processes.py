@@ -117,14 +117,14 @@ def _filtered(hosts: dict[str, int], entry: Entry, drop: bool) -> int | None:
     """The slots that an `--include` or `--exclude` leaves; None where it cannot be read."""
     if not isinstance(entry.value, Scalar):
         return None
-    kept: dict[str, set[str]] = {}
+    named: dict[str, int] = {}
     for part in entry.value.raw.split("@"):
         host, colon, ids = part.strip().partition(":")
-        named = set(ids.split(",")) if colon else {str(at) for at in range(hosts.get(host, 0))}
-        if host not in hosts or not all(plain_count(one) and int(one) < hosts[host] for one in named):
+        slots = set(ids.split(",")) if colon else set()
+        if host not in hosts or host in named or not all(plain_count(one) and int(one) < hosts[host] for one in slots):
             return None
-        kept[host] = kept.get(host, set()) | named
-    chosen = sum(map(len, kept.values()))
+        named[host] = len(slots) if colon else hosts[host]
+    chosen = sum(named.values())
     return sum(hosts.values()) - chosen if drop else chosen
 
 

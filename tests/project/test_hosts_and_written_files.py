@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from tests.helpers import check_project
@@ -36,6 +38,21 @@ def gpus(script: str, files: dict[str, str] | None = None, name: str = "run.sh")
 )
 def test_deepspeed_counts_the_slots_of_its_hosts(launcher: str, count: int | None) -> None:
     assert gpus(f"deepspeed {launcher} @\n", {"hostfile": HOSTS}) == count
+
+
+def test_slots_without_number_take_no_time() -> None:
+    hosts = "a slots=999999999999\nb slots=8\n" + "".join(f"c{at} slots=8\n" for at in range(20_000))
+    start = time.perf_counter()
+    assert gpus("deepspeed --hostfile hostfile --exclude a @\n", {"hostfile": hosts}) == 160_008
+    assert time.perf_counter() - start < 10
+
+
+def test_a_here_document_in_a_loop_takes_no_time() -> None:
+    body = '{"training_file": "f", "model": "m", "x": "' + "$i" * 30_000 + '"}'
+    lines = f"curl https://x.com/v1/fine_tuning/$i -d @- <<EOF\n{body}\nEOF\ncat > $i.yaml <<EOF\n{body}\nEOF\n"
+    start = time.perf_counter()
+    check_project({"run.sh": f"for i in {{1..5000}}; do\n{lines}done\n"})
+    assert time.perf_counter() - start < 10
 
 
 @pytest.mark.parametrize("text", ["worker-0 slots=8\nworker-0 slots=8\n", "worker-0\n", "a slots=many\n", ""])

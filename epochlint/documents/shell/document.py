@@ -153,7 +153,8 @@ class Command:
     `directives`: the settings of the batch system that starts it (`nodes`, `ntasks_per_node`, `gres`, ...).
     `folder`: where it runs, if the script changes folders before: "" where it does not, None where it is not known.
     `cuts`: the places where it ends before its author meant it to.
-    `given`: the text in its standard input: a here-document, what `echo` or `cat` pipe into it. None where not known.
+    `given`: the text in its standard input, where a word (`@-`) says that it is read: a here-document, what `echo` or
+    `cat` pipe into it; None where it is not known.
     """
 
     __slots__ = ("cuts", "directives", "environment", "folder", "given", "guarded", "span", "variants", "words")

@@ -54,6 +54,7 @@ MOST_FILES = 50  # that one writes and that are kept
 LARGEST_SOURCED = 16_000
 _OVERRIDE = re.compile(r"[~+]{0,2}[A-Za-z_][\w.@/-]*=")
 _PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
+_STANDARD_INPUT = frozenset({"@-", "-", "@/dev/stdin", "/dev/stdin"})
 _ITEM = re.compile(r"\[([^\]]*)\]=")
 
 
@@ -419,7 +420,8 @@ class Running(Judging):
             return
         if first is not None and _OVERRIDE.match(first):
             return
-        given = self.given(text, node) or self._piped
+        reads = any(field.text in _STANDARD_INPUT for field in fields)
+        given = (self.given(text, node) or self._piped) if reads else None
         self._keep(self._nodes(fields, places), text.place(node.start, node.end), None, node, given)
 
     def _nodes(self, fields: list[Field], places: list[tuple[int, int]]) -> list[Node]:

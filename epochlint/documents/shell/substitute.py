@@ -133,6 +133,7 @@ class Substituting(Expander):
     def here(self, text: Text, here: Redirection) -> list[Piece]:
         """What a here-document holds."""
         start, end = here.target
+        self.work -= end - start
         if here.literal:
             return [Piece(text.text[start:end], text.place(start, end), written=text.written(start, end))]
         found = self.pieces(text, start, end, document=here.operator != "<<<")

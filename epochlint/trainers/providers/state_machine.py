@@ -17,16 +17,20 @@ if TYPE_CHECKING:
 
     from epochlint.documents.document import Document
 
+MOST = 200  # tasks of one document
+
 
 def tasks(document: Document, action: str, fields: dict[str, Any]) -> Iterator[Mapping]:
     """The requests of a document's state machines that start an action, under the names of `fields`."""
+    left = MOST
     for root in document.mappings():
         if not isinstance(root.get("States"), Mapping):
             continue
         for _, state in mappings_in(root):
             if action in (text_of(state.get("Resource")) or ""):
                 block = state.mapping("Parameters") or state.mapping("Arguments")
-                if block is not None:
+                left -= 1
+                if block is not None and left >= 0:
                     yield request(_filled(block), fields, texts=False)
 
 
