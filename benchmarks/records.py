@@ -161,7 +161,7 @@ def measure(name: str, path: str) -> Measured | None:
         output, errors = done.communicate()
     if done.returncode:
         if "ModuleNotFoundError" not in errors:
-            print(f"{name}: {errors.strip().splitlines()[-1]}", file=sys.stderr)
+            print(f"{name}: ended with {done.returncode} {errors.strip()[-300:]}", file=sys.stderr)
         return None
     return Measured(float(output), list(peaks.values()), together)
 
