@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 
 from epochlint.documents.document import Document, Mapping, Scalar, mappings_in
+from epochlint.documents.python.prefilter import may_spawn
 from epochlint.documents.scalars import number
 from epochlint.project.companions import Companions, find
 from epochlint.project.inline import Said
@@ -102,8 +103,8 @@ class Joiner:
     and settings assume."""
 
     __slots__ = (
-        "_called", "_launches", "_modules", "_passed_on", "_started", "_used", "_versions", "assumed", "joined",
-        "lookup", "said",
+        "_barren", "_called", "_launches", "_modules", "_passed_on", "_started", "_starting", "_used", "_versions",
+        "assumed", "joined", "lookup", "said",
     )  # fmt: skip
 
     def __init__(self, lookup: Lookup, assumed: Versions, said: Said | None = None) -> None:
@@ -115,6 +116,8 @@ class Joiner:
         self._versions: dict[str, Versions] = {}
         self._launches: dict[str, list[Launch]] = {}
         self._started: set[Launch] = set()
+        self._barren: dict[str, bool | None] = {}  # scripts without a run so far; whether that holds for every launch
+        self._starting: set[str] = set()  # paths of scripts whose own launches are being read
         self._modules: Modules | None = None
         self._passed_on: set[tuple[str, int]] = set()  # places of calls whose settings a script has been read with
         self._called: list[tuple[Run, bool]] = []  # runs of Python calls; whether an imported module holds the call
@@ -125,6 +128,9 @@ class Joiner:
         for path, document in given:
             for launch in self._alone(document, self.launches, path, document) or ():
                 self._alone(document, self._launched, launch)
+        for path, document in given:
+            if document.syntax == "python" and may_spawn(document.source.text) and not self._is_used(path):
+                self._alone(document, self._starter, path, document)
         for path, document in given:
             if document.syntax in _PYTHONS and not self._is_used(path):
                 self._alone(document, self._script, path, document)
@@ -221,6 +227,17 @@ class Joiner:
             start = interpret(job.command) if script is not None and self.lookup.is_file(script) else None
             if start is not None:
                 yield Launch(start, document, folder, versions=job.versions)
+
+    def _spawned(self, path: str, python: PythonDocument) -> Iterator[Launch]:
+        """The launches that a script makes itself (`subprocess.run([...])`), as it has been read."""
+        from epochlint.documents.python import spawned
+        from epochlint.project.launch import interpret
+
+        folder = os.path.dirname(path)
+        for command in spawned.commands(python):
+            start = interpret(command)
+            if start is not None:
+                yield Launch(start, python, os.path.join(folder, command.folder or ""))
 
     def _with_sourced(self, path: str, document: Document) -> Document:
         """A shell script read with the scripts of the project that it reads itself; any other document as it is."""
@@ -410,16 +427,39 @@ class Joiner:
         ]
         for launch in launches:
             self._launched(launch)
-        if not launches:
+        if not launches and not self._started_near(path):
             self._scripted(path, None, [])
+
+    def _starter(self, path: str, document: Document) -> bool:
+        """A script that may start others: as it is launched, else as it stands. Whether runs came of it."""
+        before = len(self.joined.runs)
+        launches = [launch for launch in self._near(path) if self._script_of(launch) == path]
+        for launch in launches:
+            self._launched(launch)
+        python = self._python(document) if not launches else None
+        if python is not None:
+            self._start_others(path, python)
+        return len(self.joined.runs) > before
+
+    def _started_near(self, path: str) -> bool:
+        """The runs of scripts near a file that start it, where there are some."""
+        found = False
+        for script in self.lookup.naming(path, (".py",)):
+            source = self.lookup.source(script)
+            if source is not None and may_spawn(source.text) and script not in self._starting:
+                document = self.lookup.read(script)
+                found |= document is not None and self._starter(script, document) and self._is_used(path)
+        return found
 
     def _scripted(self, path: str, launch: Launch | None, configs: list[tuple[str, Document]]) -> bool:
         """The runs of a script, with a launch's flags where there is one. False where it holds none."""
         document = self.lookup.read(path)
+        if launch is not None and path in self._barren and self._says_nothing(path, document):
+            return False
         python = self._python(document, launch)
         if python is None or document is None:
             return False
-        found = False
+        found = launch is not None and self._start_others(path, python)
         for load in python.loads:
             loaded = load.document
             if loaded is not None:
@@ -453,7 +493,10 @@ class Joiner:
                 launch=launch,
             )
             self._called.extend((run, home is not python) for run in self.joined.runs[before:])
-        return self._module(python, path, launch) or found
+        found = self._module(python, path, launch) or found
+        if not found and launch is not None:
+            self._barren.setdefault(path, None)
+        return found
 
     def _module(self, python: PythonDocument, path: str, launch: Launch | None) -> bool:
         """The runs of a module that is itself a config, by what its names hold."""
@@ -468,6 +511,33 @@ class Joiner:
                     command = launch.start.program
                 self._read(entry, python, layers, path, command=command, launch=launch)
         return found
+
+    def _says_nothing(self, path: str, document: Document | None) -> bool:
+        """Whether a script of which a launch came to nothing holds nothing for any other: no call that a trainer
+        reads, no parser, no config and no program that it starts. One with a hundred launches is read twice."""
+        known = self._barren[path]
+        if known is None:
+            python = self._python(document)
+            known = python is None or not (
+                python.loads
+                or any(_owner(dataclass) for parser in python.parsers for dataclass in parser.dataclasses)
+                or any(call.origin and registry.of_call(call.origin) for call in python.calls)
+                or may_spawn(python.source.text)
+                or (python.names is not None and any(registry.of_module(python.source.text)))
+            )
+            self._barren[path] = known
+        return known
+
+    def _start_others(self, path: str, python: PythonDocument) -> bool:
+        """The runs of what a launched script starts itself, with what it was given."""
+        if path in self._starting or not may_spawn(python.source.text):
+            return False
+        before = len(self.joined.runs)
+        self._starting.add(path)
+        for launch in self._spawned(path, python):
+            self._launched(launch)
+        self._starting.discard(path)
+        return len(self.joined.runs) > before
 
     def _home_of(self, call: Call, python: PythonDocument) -> Document:
         """The document in which a call stands: the script's, or that of a module that it imports."""

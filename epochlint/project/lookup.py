@@ -190,13 +190,17 @@ class Lookup:
                 yield path
 
     def naming(self, path: str, suffixes: tuple[str, ...] = _LAUNCHES) -> Iterator[str]:
-        """The launch scripts (or files with other suffixes) that hold a file's name, near it: in its folder, in its
-        parents up to the root, and in `scripts` folders there. A byte search over at most 200 files of 200 KB."""
+        """The launch scripts (or files with other suffixes) that hold a file's name (or a module's), near it: in its
+        folder, in its parents up to the root, and in `scripts` folders there. A byte search over at most 200 files of
+        200 KB."""
         path = os.path.abspath(path)
         folder, shown = os.path.split(path)
-        name = os.fsencode(shown)
+        names = [os.fsencode(shown)]
+        if shown.endswith(".py"):
+            names += [os.fsencode(f"{before}{shown[:-3]}") for before in (f"{os.path.basename(folder)}.", "-m ")]
         for candidate in self._candidates(folder, suffixes):
-            if candidate != path and name in self._script(candidate):
+            text = self._script(candidate) if candidate != path else b""
+            if any(name in text for name in names):
                 yield candidate
 
     def _script(self, path: str) -> bytes:

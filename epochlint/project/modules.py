@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 
 from epochlint.documents.document import Problem
-from epochlint.documents.python import may_train
+from epochlint.documents.python import may_set
 from epochlint.project.lookup import above
 from epochlint.trainers import registry
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     import ast
     from collections.abc import Callable
 
+    from epochlint.documents.python.syntax import Locator
     from epochlint.project.lookup import Lookup
     from epochlint.source import Source
 
@@ -36,15 +37,15 @@ class Modules:
 
     def __init__(self, lookup: Lookup) -> None:
         self._lookup = lookup
-        self._trees: dict[str, tuple[Source, ast.Module] | None] = {}
+        self._trees: dict[str, tuple[Locator, ast.Module] | None] = {}
         self._files: dict[tuple[str, str], str | None] = {}
         self._paths: dict[tuple[str, ...], str | None] = {}
         self._libraries = _LIBRARIES.union(*(entry.packages for entry in registry.TRAINERS))
 
-    def finder(self, script: str, *folders: str) -> Callable[[str, int, Source], tuple[Source, ast.Module] | None]:
+    def finder(self, script: str, *folders: str) -> Callable[[str, int, Source], tuple[Locator, ast.Module] | None]:
         """What looks modules up for a script that is started from one of some folders."""
 
-        def find(name: str, level: int, importing: Source) -> tuple[Source, ast.Module] | None:
+        def find(name: str, level: int, importing: Source) -> tuple[Locator, ast.Module] | None:
             if level:
                 base = os.path.dirname(os.path.join(self._lookup.working, importing.path))
                 for _ in range(level - 1):
@@ -85,15 +86,15 @@ class Modules:
                 return os.path.normpath(path)
         return None
 
-    def _read(self, path: str) -> tuple[Source, ast.Module] | None:
-        """A module's text and tree; None where it says nothing about training, or cannot be read."""
+    def _read(self, path: str) -> tuple[Locator, ast.Module] | None:
+        """A module's text and tree; None where it says nothing about settings, or cannot be read."""
         if path not in self._trees:
             self._trees[path] = None
             source = self._lookup.source(path)
             worth = source is not None and len(source.text) <= _LARGEST
-            if source is not None and worth and (may_train(source.text) or path.endswith("__init__.py")):
-                from epochlint.documents.python.syntax import parse
+            if source is not None and worth and (may_set(source.text) or path.endswith("__init__.py")):
+                from epochlint.documents.python.syntax import Locator, parse
 
                 tree = parse(source)
-                self._trees[path] = None if isinstance(tree, Problem) else (source, tree)
+                self._trees[path] = None if isinstance(tree, Problem) else (Locator(source), tree)
         return self._trees[path]

@@ -703,6 +703,80 @@ case(
 )
 
 
+# Python that starts Python ---------------------------------------------------------------------------------------------
+
+
+def starts(name: str, text: str, want: Any, runs: int = 1, **extra: str) -> None:
+    case(name, {"launch.py": text, "train.py": P, **extra}, want, runs)
+
+
+KNOWN = {"learning_rate": 2e-5, "per_device_batch": 2, "epochs": 3}
+starts(
+    "subprocess words",
+    'import subprocess, sys\nsubprocess.run([sys.executable, "train.py", "--output_dir", "o", "--learning_rate", "2e-5", "--num_train_epochs", str(3), "--per_device_train_batch_size=2"])',
+    KNOWN,
+)
+starts(
+    "subprocess torchrun",
+    f'import subprocess\nn = 4\ncmd = ["torchrun", f"--nproc_per_node={{n}}", "train.py"]\ncmd += {FL.split()!r}\nsubprocess.Popen(cmd).wait()',
+    {**KNOWN, "gpus": 4},
+)
+starts(
+    "os.system",
+    f'import os\nlr = 2e-5\nos.system(f"CUDA_VISIBLE_DEVICES=0 python train.py {FL} --learning_rate {{lr}}")',
+    {**KNOWN, "gpus": 1},
+)
+starts(
+    "shlex",
+    f'import shlex\nfrom subprocess import check_call\ncheck_call(shlex.split("deepspeed --num_gpus=2 train.py " + "{FL}"))',
+    {**KNOWN, "gpus": 2},
+)
+starts("shell=True", f'import subprocess\nsubprocess.run("python train.py {FL}", shell=True, check=True)', KNOWN)
+starts(
+    "spawned in a loop",
+    'import subprocess\nfor lr in ["1e-5", "2e-5"]:\n    subprocess.run(["python", "train.py", "--learning_rate", lr, "--num_train_epochs", "3"])',
+    {"learning_rate": U, "epochs": 3},
+)
+WRAPPER = """
+import argparse
+import subprocess
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--lr", default="2e-5")
+given = parser.parse_args()
+subprocess.run(["python", "train.py", "--learning_rate", given.lr, "--num_train_epochs", "3"])
+"""
+starts("a wrapper's default", WRAPPER, {"learning_rate": 2e-5, "epochs": 3})
+starts("a wrapper that is launched", WRAPPER, {"learning_rate": 7e-5}, **{"run.sh": "python launch.py --lr 7e-5\n"})
+case(
+    "a script that starts itself",
+    HEAD
+    + 'import subprocess, sys\nif "--go" not in sys.argv:\n    subprocess.run(["torchrun", "--nproc_per_node=2", "train.py", "--go"])\n'
+    + 'args = TrainingArguments("o", learning_rate=1e-5)\nTrainer(args=args).train()\n',
+    {"learning_rate": 1e-5, "gpus": 2},
+)
+case(
+    "flags of one's own, no word of training in the launch",
+    {
+        "main.py": HEAD
+        + 'import argparse\np = argparse.ArgumentParser()\np.add_argument("--lr", type=float, default=2e-5)\na = p.parse_args()\nTrainer(args=TrainingArguments("o", learning_rate=a.lr)).train()\n',
+        "run.sh": "uv run main.py --lr 7e-5\n",
+    },
+    {"learning_rate": 7e-5},
+)
+case(
+    "a config's path of type Path, a loader in a module of helpers",
+    {
+        "pack/train.py": HEAD
+        + 'import argparse\nfrom pathlib import Path\nfrom pack.helpers import read_config\np = argparse.ArgumentParser()\np.add_argument("--config", required=True, type=Path)\nc = read_config(p.parse_args().config)\nTrainer(args=TrainingArguments("o", learning_rate=float(c["a"]["lr"]))).train()\n',
+        "pack/helpers.py": 'from pathlib import Path\nimport yaml\n\ndef read_config(path):\n    where = Path(path)\n    with where.open("r") as handle:\n        held = yaml.safe_load(handle)\n    if not isinstance(held, dict):\n        raise ValueError\n    return held\n',
+        "conf/a.yaml": "a:\n  lr: 3.0e-5\n",
+        "scripts/go.sh": "python -m pack.train --config conf/a.yaml\n",
+    },
+    {"learning_rate": 3e-5},
+)
+
+
 @pytest.mark.parametrize(("files", "want", "runs"), CASES)
 def test_what_is_known(
     files: dict[str, str],

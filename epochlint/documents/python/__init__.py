@@ -25,7 +25,7 @@ from epochlint.documents.python.model import (
     Symbol,
     Unknown,
 )
-from epochlint.documents.python.prefilter import may_train
+from epochlint.documents.python.prefilter import may_set, may_spawn, may_train
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -53,6 +53,8 @@ __all__ = [
     "Reference",
     "Symbol",
     "Unknown",
+    "may_set",
+    "may_spawn",
     "may_train",
     "read",
 ]

@@ -13,6 +13,7 @@ from collections import Counter
 from epochlint.documents.document import Entry, Mapping, Node, Scalar
 from epochlint.documents.python import classes, commands, datasets, files, library, methods, parsers, paths
 from epochlint.documents.python.model import Call, DatasetNode, Reference, Unknown
+from epochlint.documents.python.spawned import SPAWNERS
 from epochlint.documents.python.values import (
     DEAD,
     UNCALLED,
@@ -199,7 +200,7 @@ def _imported(it: Interpreter, callee: Imported, site: Site) -> Node:
             return found
     if origin.startswith("builtins."):
         return Unknown(site.whole, f"the result of {last}()", names_in(*site.positional))
-    if site.keywords or origin.partition(".")[0] not in _QUIET_ROOTS:
+    if site.keywords or origin in SPAWNERS or origin.partition(".")[0] not in _QUIET_ROOTS:
         return record(it, site, last, origin)
     return Unknown(site.whole, f"the result of {site.callee}()", names_in(*site.positional) | {last})
 

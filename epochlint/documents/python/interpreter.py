@@ -12,6 +12,7 @@ from epochlint.documents.document import Entry, Mapping, Node, Scalar
 from epochlint.documents.python import calls, dataclass_parsers, datasets, expressions, library
 from epochlint.documents.python.model import Choice, DatasetNode, Parsed, Reference, Unknown
 from epochlint.documents.python.statements import NORMAL, read_statement
+from epochlint.documents.python.syntax import bound_in
 from epochlint.documents.python.values import (
     BRANCH,
     DEAD,
@@ -47,8 +48,8 @@ if TYPE_CHECKING:
     from epochlint.documents.python.values import ParserValue, Site
     from epochlint.source import Source, Span
 
-    # (dotted name, dots in front, the importing text) -> the module's text and tree, where it is the project's.
-    Find: TypeAlias = Callable[[str, int, Source], tuple[Source, ast.Module] | None]
+    # (dotted name, dots in front, the importing text) -> the module's locator and tree, where it is the project's.
+    Find: TypeAlias = Callable[[str, int, Source], tuple[Locator, ast.Module] | None]
 
 # Nodes that may be looked at for one script: a usual one takes a fifth of what its length gives it.
 BUDGET = 50_000
@@ -117,7 +118,7 @@ class Interpreter:
         # id of a parser's record -> the parser, for what its results hold.
         self.parsed_by: dict[int, ParserValue] = {}
         self.texts: list[str] = [at.source.text]
-        self._assigned: dict[int, dict[str, int]] = {}
+        self._assigned: set[int] = set()  # ids of the statements whose names have been asked for
         self._loads: set[tuple[int, int, str, object]] = set()
 
     # --- Work done ----------------------------------------------------------------------------------------------------
@@ -480,24 +481,10 @@ class Interpreter:
         return expressions.item(self, base, key, span)
 
     def assigned_in(self, node: ast.stmt) -> dict[str, int]:
-        """The names that a statement binds, with the number of places that do."""
-        found = self._assigned.get(id(node))
-        if found is None:
-            found = {}
-            waiting: list[ast.AST] = [node]
-            while waiting:
-                current = waiting.pop()
-                self.spend()
-                name = ""
-                if isinstance(current, ast.Name) and isinstance(current.ctx, (ast.Store, ast.Del)):
-                    name = current.id
-                elif isinstance(current, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
-                    name = current.name
-                elif isinstance(current, ast.alias):
-                    name = current.asname or current.name.partition(".")[0]
-                if name:
-                    found[name] = found.get(name, 0) + 1
-                if not isinstance(current, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)):
-                    waiting.extend(ast.iter_child_nodes(current))
-            self._assigned[id(node)] = found
+        """The names that a statement binds, with the number of places that do: the first time, at its price."""
+        found, seen = bound_in(node)
+        if id(node) not in self._assigned:
+            self._assigned.add(id(node))
+            self.steps -= seen
+            self.spend()
         return found

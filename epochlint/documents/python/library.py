@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import math
+import shlex
 import textwrap
 
 from epochlint.documents.document import Entry, Mapping, Node, Scalar, Sequence, Unresolved
@@ -524,6 +525,18 @@ def as_default(value: Node) -> Node:
     return value
 
 
+def _split_words(it: Interpreter, site: Site, origin: str) -> Node | None:
+    """`shlex.split`: the words of a command line."""
+    line = site.get("s", 0)
+    try:
+        words = shlex.split(line.value) if isinstance(line, Scalar) and isinstance(line.value, str) else None
+    except ValueError:
+        words = None
+    if line is None or words is None:
+        return Unknown(site.whole, "the line that is split is not known")
+    return Items(site.whole, [derived(line.span, word, line) for word in words], it.guard)
+
+
 def _map(it: Interpreter, site: Site, origin: str) -> Node | None:
     value = site.positional[1] if len(site.positional) > 1 else None
     if isinstance(value, DatasetNode):
@@ -541,6 +554,7 @@ HANDLERS: dict[str, Callable[[Interpreter, Site, str], Node | None]] = {
     **dict.fromkeys(("textwrap.dedent", "inspect.cleandoc", "io.StringIO"), _dedent),
     "os.environ.setdefault": _environ_setdefault,
     "os.environ.update": _environ_update,
+    "shlex.split": _split_words,
     "builtins.len": _length,
     "builtins.range": _range,
     "builtins.dict": _dict,

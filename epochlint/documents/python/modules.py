@@ -5,7 +5,6 @@ A module is read once, when it is first imported; none is executed. Which file a
 
 from __future__ import annotations
 
-from epochlint.documents.python.syntax import Locator
 from epochlint.documents.python.values import Imported, Scope
 
 TYPE_CHECKING = False
@@ -28,7 +27,8 @@ def scope_of(it: Interpreter, name: str, level: int = 0) -> Scope | None:
     found = it.find(name, level, it.at.source) if it.find is not None else None
     if found is None:
         return None
-    source, tree = found
+    at, tree = found
+    source = at.source
     if source.path in it.imported:
         return it.imported[source.path]
     it.others.append(source.text)
@@ -36,7 +36,7 @@ def scope_of(it: Interpreter, name: str, level: int = 0) -> Scope | None:
         it.imported[source.path] = None
         return None
     scope = it.imported[source.path] = Scope("module", None)
-    if not it.apart(scope, Locator(source), tree.body):
+    if not it.apart(scope, at, tree.body):
         it.imported[source.path] = None
         return None
     return scope

@@ -7,6 +7,7 @@ import ast
 from epochlint.documents.document import Entry, Node, Scalar, Sequence
 from epochlint.documents.python.library import as_default, cast
 from epochlint.documents.python.model import Derived, Unknown
+from epochlint.documents.python.paths import as_path
 from epochlint.documents.python.values import (
     Class,
     Function,
@@ -88,6 +89,8 @@ def _typed(it: Interpreter, value: Scalar, kind: str, function: Node | None) -> 
         return Derived(value.span, word, result_value)
     if kind in ("", "str"):
         return Derived(value.span, word, word)
+    if kind in ("Path", "PurePath"):
+        return as_path(value.span, word)
     return Unknown(value.span, f"{kind} makes it")
 
 

@@ -26,6 +26,11 @@ if TYPE_CHECKING:
     from epochlint.source import Span
 
 
+def as_path(span: Span, text: str) -> PathText:
+    """What `pathlib.Path` makes of a text."""
+    return _path(span, posixpath.normpath(text) if text else ".")
+
+
 def _path(span: Span, text: str, *operands: Node) -> PathText:
     return PathText(span, text, text, names=names_in(*operands), default=rests_on_default(*operands))
 

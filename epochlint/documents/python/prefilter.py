@@ -44,6 +44,28 @@ WORDS = (
 )
 
 
+# What a script starts other programs with, and how they are called where they train.
+_SPAWNING = ("subprocess.", "os.system(", "os.popen(", "os.exec", "Popen(", "check_call(")
+_STARTED = (
+    "accelerate", "torchrun", "torch.distributed", "deepspeed", "llamafactory", "axolotl", "swift",
+    "train.py", "train_",
+)  # fmt: skip
+
+
 def may_train(text: str) -> bool:
     """False for a text in which no trainer or provider can find anything."""
-    return any(word in text for word in WORDS)
+    return any(word in text for word in WORDS) or may_spawn(text)
+
+
+def may_spawn(text: str) -> bool:
+    """Whether a script can start a training program."""
+    return any(word in text for word in _SPAWNING) and any(word in text for word in _STARTED)
+
+
+# What opens a config file: a module of helpers that does so says nothing of training, and hands settings on.
+_OPENERS = ("yaml", "json.load", "toml", "OmegaConf", "pydantic", "dataclass")
+
+
+def may_set(text: str) -> bool:
+    """Whether a module that a training script imports can say anything about its settings."""
+    return may_train(text) or any(word in text for word in _OPENERS)

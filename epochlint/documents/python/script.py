@@ -8,7 +8,7 @@ from epochlint.documents.document import Entry, Mapping, Problem
 from epochlint.documents.python.calls import merged, read_uncalled
 from epochlint.documents.python.interpreter import BudgetError, Interpreter
 from epochlint.documents.python.model import PythonDocument
-from epochlint.documents.python.syntax import Locator, parse
+from epochlint.documents.python.syntax import program
 from epochlint.documents.python.values import export
 
 TYPE_CHECKING = False
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from epochlint.documents.document import Document
     from epochlint.documents.python.interpreter import Find
+    from epochlint.documents.python.syntax import Locator
     from epochlint.source import Source
 
 
@@ -31,12 +32,12 @@ def read_script(
 ) -> PythonDocument:
     """See `documents.python.read`."""
     document = PythonDocument(source)
-    tree = parse(source)
-    if isinstance(tree, Problem):
-        document.problems.append(tree)
+    found = program(source)
+    if isinstance(found, Problem):
+        document.problems.append(found)
         return document
-    interpreter = Interpreter(Locator(source), load, flags, environment, find)
-    run(interpreter, [(interpreter.at, tree)], document)
+    interpreter = Interpreter(found[0], load, flags, environment, find)
+    run(interpreter, [found], document)
     if interpreter.imported and any(problem.kind == "too-large" for problem in document.problems):
         # with the others it is too much
         return read_script(source, load=load, flags=flags, environment=environment, names=names)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import re
 import sys
 import warnings
@@ -20,7 +21,10 @@ LARGEST = 3_000_000
 
 
 class Locator:
-    """Turns the positions of `ast` (1-based lines, columns in bytes of UTF-8) into spans of a source."""
+    """Turns the positions of `ast` (1-based lines, columns in bytes of UTF-8) into spans of a source.
+
+    What it has told of a node is kept at the node.
+    """
 
     __slots__ = ("_ascii", "_starts", "source")
 
@@ -43,9 +47,12 @@ class Locator:
         return self.offset(node.lineno, node.col_offset)
 
     def span(self, node: ast.expr | ast.stmt | ast.keyword | ast.arg | ast.alias | ast.ExceptHandler) -> Span:
-        start = self.offset(node.lineno, node.col_offset)
-        end = self.offset(node.end_lineno or node.lineno, node.end_col_offset or node.col_offset)
-        return Span(self.source, start, max(start, end))
+        found: Span | None = node.__dict__.get("span")
+        if found is None:
+            start = self.offset(node.lineno, node.col_offset)
+            end = self.offset(node.end_lineno or node.lineno, node.end_col_offset or node.col_offset)
+            found = node.__dict__["span"] = Span(self.source, start, max(start, end))
+        return found
 
     def text(self, node: ast.expr) -> str:
         return self.span(node).text
@@ -62,8 +69,41 @@ class Locator:
         return Span(self.source, start, start + len(node.arg or "**"))
 
 
+def bound_in(node: ast.stmt) -> tuple[dict[str, int], int]:
+    """The names that a statement binds, with the number of places that do; and how many nodes were looked at."""
+    known: tuple[dict[str, int], int] | None = node.__dict__.get("bound")
+    if known is not None:
+        return known
+    found: dict[str, int] = {}
+    seen = 0
+    waiting: list[ast.AST] = [node]
+    while waiting:
+        current = waiting.pop()
+        seen += 1
+        name = ""
+        if isinstance(current, ast.Name) and isinstance(current.ctx, (ast.Store, ast.Del)):
+            name = current.id
+        elif isinstance(current, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            name = current.name
+        elif isinstance(current, ast.alias):
+            name = current.asname or current.name.partition(".")[0]
+        if name:
+            found[name] = found.get(name, 0) + 1
+        if not isinstance(current, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)):
+            waiting.extend(ast.iter_child_nodes(current))
+    known = node.__dict__["bound"] = (found, seen)
+    return known
+
+
 # What Python before 3.12 says of the f-strings (PEP 701) and the type parameters (PEP 695) that it does not know.
 _NEWER = re.compile(r"f-string|expected '\('")
+
+
+@functools.lru_cache(maxsize=8)
+def program(source: Source) -> tuple[Locator, ast.Module] | Problem:
+    """A script's tree with its locator. Launches of one script come one after the other: the last few are kept."""
+    tree = parse(source)
+    return tree if isinstance(tree, Problem) else (Locator(source), tree)
 
 
 def parse(source: Source) -> ast.Module | Problem:

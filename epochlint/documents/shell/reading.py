@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 # A launch script has kilobytes; larger ones are archives that unpack themselves.
 LARGEST = 200_000
 
-# A script without any of these starts no training. Lower case.
+# A script without any of these starts no training: a launcher, a trainer, or a program of somebody's own. Lower case.
 _WORDS = (
     "train", "tune", "tuning", "sft", "lora", "epoch", "accelerate", "torchrun", "torch.distributed", "deepspeed",
     "llamafactory", "swift", "axolotl", "dpo", "grpo", "ppo", "rlhf", "mlx", "litgpt", "unsloth", "ilab", "oumi",
     "learning", "batch_size", "batch-size", "customization", "mpirun", "composer", "orpo", "kto",
-    "ml job", "auto-ml-job",
+    "ml job", "auto-ml-job", "python", ".py",
 )  # fmt: skip
 
 

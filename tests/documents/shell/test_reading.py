@@ -17,7 +17,7 @@ from tests.documents.shell.helpers import read
 
 
 def test_a_script_without_a_word_of_training_is_not_followed() -> None:
-    document = read("#!/bin/bash\nfor i in 1 2; do echo $i; done\npython serve.py --port 1\n")
+    document = read("#!/bin/bash\nfor i in 1 2; do echo $i; done\njava -jar serve.jar --port 1\n")
     assert (document.syntax, document.launches, document.cuts, document.problems) == ("shell", [], [], [])
 
 
