@@ -102,6 +102,15 @@ class Taker:
         self.run.settings[name] = known
         return known
 
+    def _left_open(self, name: str, keys: tuple[str | tuple[str, ...], ...], default: object) -> Known | None:
+        """A setting that cannot be null, and is so by a default of the program: whoever starts it gives a value."""
+        found = self.entry(keys) if isinstance(default, (int, float)) else None
+        if found is None or not getattr(found[0].value, "default", False):
+            return None
+        entry, origin = found
+        known = self.run.settings[name] = unknown(self._place(entry), entry.value.span, origin)
+        return known
+
     def number(
         self, name: str, *keys: str | tuple[str, ...], default: object = None, off: tuple[float, ...] = ()
     ) -> Known:
@@ -110,7 +119,7 @@ class Taker:
             self._usual(name, default)
         found = self._written(keys)
         if found is None:
-            return self._absent(name, default)
+            return self._left_open(name, keys, default) or self._absent(name, default)
         entry, origin = found
         node = entry.value
         value: int | float | None = None

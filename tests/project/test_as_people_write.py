@@ -776,6 +776,25 @@ case(
     {"learning_rate": 3e-5},
 )
 
+ASKED = (
+    HEAD
+    + 'import argparse, sys\np = argparse.ArgumentParser()\np.add_argument("--lr", type=float, default=2e-5)\np.add_argument("--epochs", type=int)\np.add_argument("--data")\n\n'
+    + 'def main():\n    a = p.parse_args()\n    {asked}\n    args = TrainingArguments("o", learning_rate=a.lr, num_train_epochs=a.epochs)\n    Trainer(args=args).train()\n\nmain()\n'
+)
+for asked in (
+    "if not a.data: raise ValueError",
+    "if a.data is None: sys.exit(1)",
+    "if not a.data: p.error('--data')",
+    "if not a.data: return",
+):
+    # What a launch has to give is not given here: the run is read, a number without a default is unknown.
+    case(asked, ASKED.format(asked=asked), {"learning_rate": 2e-5, "epochs": U})
+case(
+    "error by default, else",
+    ASKED.format(asked="if not a.data:\n        raise ValueError\n    else:\n        a.lr = 1e-3"),
+    {"learning_rate": 1e-3},
+)
+
 
 @pytest.mark.parametrize(("files", "want", "runs"), CASES)
 def test_what_is_known(

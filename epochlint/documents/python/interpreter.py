@@ -7,11 +7,12 @@ they leave in a name is joined; what a loop changes is unknown. Nothing of the s
 from __future__ import annotations
 
 import ast
+from functools import partial
 
 from epochlint.documents.document import Entry, Mapping, Node, Scalar
 from epochlint.documents.python import calls, dataclass_parsers, datasets, expressions, library
 from epochlint.documents.python.model import Choice, DatasetNode, Parsed, Reference, Unknown
-from epochlint.documents.python.statements import NORMAL, read_statement
+from epochlint.documents.python.statements import NORMAL, RAISE, RETURN, read_statement
 from epochlint.documents.python.syntax import bound_in
 from epochlint.documents.python.values import (
     BRANCH,
@@ -119,6 +120,7 @@ class Interpreter:
         self.parsed_by: dict[int, ParserValue] = {}
         self.texts: list[str] = [at.source.text]
         self._assigned: set[int] = set()  # ids of the statements whose names have been asked for
+        self.left_by_default = False  # the block being read is left where a default says so
         self._loads: set[tuple[int, int, str, object]] = set()
 
     # --- Work done ----------------------------------------------------------------------------------------------------
@@ -183,10 +185,14 @@ class Interpreter:
     # --- Blocks and branches ------------------------------------------------------------------------------------------
 
     def block(self, body: Iterable[ast.stmt]) -> int:
-        for statement in body:
+        statements = list(body)
+        for at, statement in enumerate(statements):
             self.spend()
             flow = read_statement(self, statement)
             if flow != NORMAL:
+                if self.left_by_default:  # `if not args.train: return`
+                    self.left_by_default = False
+                    self.dead(partial(self.block, statements[at + 1 :]))
                 return flow
         return NORMAL
 
@@ -241,9 +247,17 @@ class Interpreter:
         return after
 
     def decided_by_default(self, live: Callable[[], int], dead: Callable[[], int]) -> int:
-        """Read a piece that a default chooses over another: what both would set rests on that default, too."""
+        """Read a piece that a default chooses over another: what both would set rests on that default, too.
+
+        Nobody runs a program that ends in an error by its default: `if not args.data: raise` asks for another value.
+        """
+        before = dict(self.scope.names)
         otherwise = self.dead(dead)
         flow = live()
+        if flow == RAISE:
+            self.scope.names = before
+            return dead()
+        self.left_by_default = flow == RETURN
         names = self.scope.names
         for name, value in otherwise.items():
             held = names.get(name)
