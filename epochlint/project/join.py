@@ -422,12 +422,14 @@ class Joiner:
         python = self._python(document)
         if python is None:
             return
+        before = len(self.joined.runs)
         launches = [
             launch for launch in self._near(path) if self._script_of(launch) == path or path in self._modules_of(launch)
         ]
         for launch in launches:
             self._launched(launch)
-        if not launches and not self._started_near(path):
+        started = len(self.joined.runs) > before or (not launches and self._started_near(path))
+        if not started and not self._is_used(path):  # none, or they start another part of it
             self._scripted(path, None, [])
 
     def _starter(self, path: str, document: Document) -> bool:

@@ -795,6 +795,19 @@ case(
     {"learning_rate": 1e-3},
 )
 
+COMMANDS = (
+    HEAD
+    + 'import argparse, yaml\np = argparse.ArgumentParser()\ns = p.add_subparsers(dest="cmd", required=True)\n'
+    + 't = s.add_parser("train", aliases=["fit"])\nt.add_argument("config")\nt.add_argument("--lr", type=float, default=1e-4)\ne = s.add_parser("eval")\ne.add_argument("--out")\na = p.parse_args()\n'
+    + 'if a.cmd in ("train", "fit"):\n    c = yaml.safe_load(open(a.config))\n    Trainer(args=TrainingArguments("o", learning_rate=a.lr, num_train_epochs=c["n"])).train()\n'
+)
+for line, want in (
+    ("python main.py train c.yaml --lr 3e-4", {"learning_rate": 3e-4, "epochs": 4, "gpus": U}),
+    ("torchrun --nproc_per_node=2 main.py fit c.yaml", {"learning_rate": 1e-4, "epochs": 4, "gpus": 2}),
+    ("torchrun --nproc_per_node=2 main.py eval", {"learning_rate": 1e-4, "epochs": U, "gpus": U}),
+):
+    case(f"subcommand: {line}", {"main.py": COMMANDS, "run.sh": f"{line}\n", "c.yaml": "n: 4\n"}, want)
+
 
 @pytest.mark.parametrize(("files", "want", "runs"), CASES)
 def test_what_is_known(

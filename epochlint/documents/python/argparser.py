@@ -86,10 +86,22 @@ def _group(it: Interpreter, parser: ParserValue, site: Site) -> Node:
 
 
 def _subparsers(it: Interpreter, parser: ParserValue, site: Site) -> Node:
-    dest = text_of(site.get("dest"))
-    if dest:
-        parser.conditional.add(dest)
+    parser.command = text_of(site.get("dest")) or ""
     return parser
+
+
+def _add_parser(it: Interpreter, parser: ParserValue, site: Site) -> Node:
+    names = [site.get("name", 0)]
+    aliases = site.get("aliases")
+    names.extend((elements(aliases) if aliases is not None else None) or ())
+    parser.commands.update(text for text in map(text_of, names) if text)
+    return parser
+
+
+def _chosen(it: Interpreter, parser: ParserValue) -> Entry | None:
+    """The subcommand that a launch names; None where it names none, or there is no launch."""
+    first = it.flags.entry("0") if it.flags is not None and parser.commands else None
+    return first if first is not None and text_of(first.value) in parser.commands else None
 
 
 def _set_defaults(it: Interpreter, parser: ParserValue, site: Site) -> Node:
@@ -162,6 +174,13 @@ def namespace(it: Interpreter, parser: ParserValue, span: Span) -> Table:
     table = Table(span, [], it.guard, "object", open_ended=True, reason="it is no option that the script defines")
     known = [name for flag in parser.record.flags.values() for name in flag.names]
     positional = [flag.dest for flag in parser.record.flags.values() if not flag.names]
+    chosen = _chosen(it, parser)
+    if chosen is not None:
+        positional.insert(0, parser.command)
+    if parser.command:
+        names = frozenset((parser.command,))
+        command = chosen.value if chosen is not None else Unknown(span, "the subcommand is not known", names)
+        table.put(parser.command, span, command)
     for flag in parser.record.flags.values():
         place = str(positional.index(flag.dest)) if flag.dest in positional and flag.nargs is None else ""
         value = option(it, flag, parser.types.get(flag.dest), known, place)
@@ -224,7 +243,7 @@ METHODS: dict[str, Callable[[Interpreter, ParserValue, Site], Node]] = {
     "add_argument_group": _group,
     "add_mutually_exclusive_group": _group,
     "add_subparsers": _subparsers,
-    "add_parser": _group,
+    "add_parser": _add_parser,
     "set_defaults": _set_defaults,
     "parse_args": _parse_args,
     "parse_known_args": _parse_args,

@@ -333,7 +333,9 @@ class Range(Node):
 class ParserValue(Node):
     """A parser object of the program; the groups of an argparse parser are the parser itself."""
 
-    __slots__ = ("classes", "conditional", "fed", "guard", "open_ended", "record", "state", "types")
+    __slots__ = (
+        "classes", "command", "commands", "conditional", "fed", "guard", "open_ended", "record", "state", "types",
+    )  # fmt: skip
 
     def __init__(self, span: Span, record: Parser, guard: Guard | None = None) -> None:
         super().__init__(span)
@@ -345,6 +347,9 @@ class ParserValue(Node):
         self.types: dict[str, Node | None] = {}
         # Options that exist, or have their default, only under a condition.
         self.conditional: set[str] = set()
+        # The names of its subcommands, and the attribute that says which was chosen.
+        self.commands: set[str] = set()
+        self.command = ""
         self.open_ended = False
         # For parsers of dataclasses: the classes, and the ways of feeding it with what they give (None: not visible).
         self.classes: list[Node] = []
