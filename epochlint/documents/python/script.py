@@ -42,7 +42,7 @@ def read_script(
         # with the others it is too much
         return read_script(source, load=load, flags=flags, environment=environment, names=names)
     if names and not document.problems:
-        document.names = _names(interpreter, tree)
+        document.names = _names(interpreter, found[1])
     return document
 
 
