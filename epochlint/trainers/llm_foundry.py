@@ -54,7 +54,8 @@ def duration(node: object) -> tuple[float, str] | None:
     if not isinstance(node, Scalar) or node.value is None:
         return None
     match = _DURATION.fullmatch(str(node.raw).strip())
-    return (float(match[1].replace("_", "")), (match[2] or "ep").lower()) if match is not None else None
+    value = float(match[1].replace("_", "")) if match is not None else float("inf")
+    return (value, (match[2] or "ep").lower()) if match is not None and value < float("inf") else None
 
 
 def read(reading: Reading) -> Run:

@@ -59,3 +59,12 @@ def test_several_files(files: str) -> None:
 )
 def test_what_cannot_be_told_is_unknown(data: str, written: dict[str, str]) -> None:
     assert facts({"rows.jsonl": data}, **written)[0] is None
+
+
+@pytest.mark.parametrize("length", ["1e999ep", f"{'9' * 400}ba", "1e999dur"])
+def test_a_duration_without_end_is_unknown(length: str) -> None:
+    text = CONFIG.format(name="json", files="{data_files: rows.jsonl}", more="", drop="true")
+    text = text.replace("3ep", length).replace("0.1dur", length)
+    report = check_project({"tune.yaml": text, "rows.jsonl": rows(20)})
+    assert [entry.reason for entry in report.skipped] == []
+    assert report.runs[0].scenarios.fact("total_steps").value is None
