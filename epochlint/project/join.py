@@ -456,7 +456,7 @@ class Joiner:
     def _scripted(self, path: str, launch: Launch | None, configs: list[tuple[str, Document]]) -> bool:
         """The runs of a script, with a launch's flags where there is one. False where it holds none."""
         document = self.lookup.read(path)
-        if launch is not None and path in self._barren and self._says_nothing(path, document):
+        if launch is not None and path in self._barren and self._says_nothing(path, document, launch):
             return False
         python = self._python(document, launch)
         if python is None or document is None:
@@ -514,15 +514,18 @@ class Joiner:
                 self._read(entry, python, layers, path, command=command, launch=launch)
         return found
 
-    def _says_nothing(self, path: str, document: Document | None) -> bool:
+    def _says_nothing(self, path: str, document: Document | None, launch: Launch) -> bool:
         """Whether a script of which a launch came to nothing holds nothing for any other: no call that a trainer
-        reads, no parser, no config and no program that it starts. One with a hundred launches is read twice."""
+        reads, no parser and no program that it starts. One with a hundred launches is read twice. A launch that names
+        a config is read all the same: the script may load it."""
+        named = [raw for raw in map(_raw, (entry.value for entry in launch.start.arguments.entries)) if raw]
+        if any(raw.endswith(_CONFIG_NAMES) and self.lookup.resolve(raw, launch.folder) for raw in named):
+            return False
         known = self._barren[path]
         if known is None:
             python = self._python(document)
             known = python is None or not (
-                python.loads
-                or any(_owner(dataclass) for parser in python.parsers for dataclass in parser.dataclasses)
+                any(_owner(dataclass) for parser in python.parsers for dataclass in parser.dataclasses)
                 or any(call.origin and registry.of_call(call.origin) for call in python.calls)
                 or may_spawn(python.source.text)
                 or (python.names is not None and any(registry.of_module(python.source.text)))
