@@ -151,9 +151,9 @@ def compare(run: Run, mapping: Mapping, fact: Callable[[str], Known]) -> list[Ob
 
 
 def _precision(run: Run, mapping: Mapping) -> Iterator[Observation]:
-    """`fp16.enabled` and `bf16.enabled` beside the one that the run switches on."""
+    """`fp16.enabled` and `bf16.enabled` beside the one that the run switches on, or beside neither."""
     ours = run.setting("half_precision")
-    if not ours.by_hand or not ours.exact:
+    if not ours.exact or ours.value is None:
         return
     for word in ("fp16", "bf16"):
         entry = mapping.find(word, "enabled")
@@ -164,10 +164,12 @@ def _precision(run: Run, mapping: Mapping) -> Iterator[Observation]:
         values = {
             "key": f"{word}.enabled",
             "theirs": str(theirs).lower(),
-            "ours": ours.value,
+            "ours": "false" if ours.value == "no" else ours.value,
             "setting": "half_precision",
         }
-        yield Observation("deepspeed_differs", entry.key_span, values, related=related, fix=_auto(entry))
+        # Where the run asks for neither, "auto" would train in 32 bits, which nobody has written.
+        fix = _auto(entry) if ours.by_hand else None
+        yield Observation("deepspeed_differs", entry.key_span, values, related=related, fix=fix)
 
 
 def _batches(mapping: Mapping, fact: Callable[[str], Known]) -> list[Observation]:

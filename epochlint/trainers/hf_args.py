@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from epochlint.run.known import WRITTEN, Known
+from epochlint.documents.document import Scalar
+from epochlint.documents.scalars import boolean
+from epochlint.run.known import DEFAULT, WRITTEN, Known
 from epochlint.trainers import tables
 from epochlint.trainers.hf.loading import full_name
 from epochlint.trainers.hf.reader import Hf
@@ -67,6 +69,7 @@ def under_full_names(arguments: Mapping) -> Mapping:
 def read(reading: Reading) -> Run:
     hf = Hf(reading, LABEL, tables.load("transformers", _owner(reading)), _extra(reading))
     hf.take_common()
+    _take_precision(hf)
     if reading.python is None:  # the cap of transformers' example scripts, which cannot be seen here
         hf.taker.whole("sample_cap", "max_train_samples", default=None)
     around = hf.look_around()
@@ -74,6 +77,21 @@ def read(reading: Reading) -> Run:
         _take_trainer(hf.run, around)
     hf.check(metrics=() if around is None or around.name in ("Trainer", "Seq2SeqTrainer") else None)
     return hf.finish()
+
+
+# What makes DeepSpeed's `fp16.enabled` and `bf16.enabled` anything but false (transformers 4.36.2 to 5.24.0,
+# `integrations/deepspeed.py`, `trainer_config_process`).
+_PRECISIONS = ("fp16", "bf16", "fp16_full_eval", "bf16_full_eval", "fp16_backend", "half_precision_backend")
+
+
+def _take_precision(hf: Hf) -> None:
+    """32 bits, where a script that can be seen asks for nothing else."""
+    reading = hf.reading
+    if reading.python is None or reading.open_ended or "half_precision" in hf.run.settings or _unsloth(reading):
+        return
+    asked = (reading.node(key) for key in _PRECISIONS)
+    if all(node is None or (isinstance(node, Scalar) and boolean(node) is False) for node in asked):
+        hf.run.settings["half_precision"] = Known("no", DEFAULT)
 
 
 def _owner(reading: Reading) -> str:
@@ -85,14 +103,15 @@ def _owner(reading: Reading) -> str:
 
 def _extra(reading: Reading) -> tuple[str, ...]:
     """Fields that Unsloth's class adds (unsloth 2026.10, `trainer.py`)."""
-    unsloth = len(reading.command) > 1 and "unsloth" in reading.command[1]
-    return ("embedding_learning_rate",) if unsloth else ()
+    return ("embedding_learning_rate",) if _unsloth(reading) else ()
+
+
+def _unsloth(reading: Reading) -> bool:
+    return len(reading.command) > 1 and "unsloth" in reading.command[1]
 
 
 def _take_trainer(run: Run, around: Surroundings) -> None:
     """What TRL's trainers once took as keywords of their own beside plain arguments (trl <= 0.12)."""
-    from epochlint.documents.document import Scalar
-
     method = METHODS.get(around.name)
     if method is None:
         return

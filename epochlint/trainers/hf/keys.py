@@ -257,12 +257,15 @@ def _check_known(taker: HfTaker, consumer: Consumer, table: Table, entry: Entry,
             taker.observe("rejected", entry.key_span, reason=reason, consumer=consumer.name)
         return
     gone = home.gone_in(key)
-    if gone is None or range_.at_least(gone) is False:
+    if gone is None:
         return
     change = renamed(home, key)
     fix = None
     new = change.new if change is not None else None
     same = change is not None and change.same_meaning
+    new_there = change is not None and change.since is not None and range_.at_least(change.since)
+    if range_.at_least(gone) is False and not (new_there and same):
+        return  # a note is of use only where the new name is there already and means the same
     if change is not None and new is not None and new not in taker.reading:
         fix = _moved(entry, change)
     taker.observe(

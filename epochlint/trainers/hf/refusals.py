@@ -240,6 +240,10 @@ def best_model(run: Run) -> None:
             place = run.where("load_best")
         _observe(run, "best_model", place, _strategy_fix(evaluation, saving), reason=reason, key="strategy")
         return
+    if evaluation.value == "no":  # accepted, and no checkpoint is ever the best
+        place = run.where("load_best")
+        _observe(run, "best_model", place, None, reason="nothing is evaluated, and nothing is saved", key="strategy")
+        return
     every, save = settings.get("eval_steps", UNKNOWN).number, settings.get("save_steps", UNKNOWN).number
     if evaluation.value != "steps" or not every or save is None or every < 0:
         return

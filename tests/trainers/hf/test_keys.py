@@ -125,9 +125,18 @@ class TestRenamed:
         assert seen.fix is not None
         assert seen.fix.edits[0].text == '"eval_strategy"'
 
-    def test_a_version_that_still_has_it(self) -> None:
-        document = config('"evaluation_strategy": "epoch"')
-        assert said(hf_args.read(of_document(document, transformers="==4.45.2")), "renamed") == []
+    @pytest.mark.parametrize(
+        ("text", "version", "notes"),
+        [
+            ('"evaluation_strategy": "epoch"', "==4.45.2", 1),  # both names
+            ('"evaluation_strategy": "epoch"', "==4.40.2", 0),  # the old one alone
+            ('"warmup_ratio": 0.1', "==5.14.1", 1),
+            ('"warmup_ratio": 0.1', "==4.57.6", 0),  # warmup_steps takes no share there
+        ],
+    )
+    def test_an_old_version_is_told_where_it_knows_the_new_name(self, text: str, version: str, notes: int) -> None:
+        run = hf_args.read(of_document(config(text), transformers=version))
+        assert len(said(run, "renamed")) == notes
 
     def test_both_names_written_are_not_renamed_into_each_other(self) -> None:
         document = config('"evaluation_strategy": "epoch", "eval_strategy": "epoch"')

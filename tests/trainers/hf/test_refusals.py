@@ -111,7 +111,6 @@ class TestBestModel:
             '"eval_strategy": "steps", "eval_steps": 10, "save_steps": 30',
             '"eval_strategy": "steps", "eval_steps": 0.1, "save_steps": 0.3',
             '"eval_strategy": "epoch", "save_strategy": "best"',
-            '"save_strategy": "no"',
         ],
     )
     def test_can_be_chosen(self, text: str) -> None:
@@ -210,3 +209,8 @@ class TestData:
 )
 def test_cadences_that_go_together(save: float, every: float, fits: bool) -> None:
     assert (refusals.cadence_problem(save, every) is None) is fits
+
+
+def test_a_best_model_where_nothing_is_evaluated_or_saved() -> None:
+    run = read('"load_best_model_at_end": true, "save_strategy": "no", "eval_strategy": "no"')
+    assert [seen.values["reason"] for seen in said(run, "best_model")] == ["nothing is evaluated, and nothing is saved"]
