@@ -111,8 +111,10 @@ def budget(run: Run) -> Budget:
 
 def holds(observation: Observation, version: str) -> bool:
     """Whether an observation is meant for this version."""
-    since, until = observation.values.get("since"), observation.values.get("until")
+    since, until = observation.values.get("since") or observation.values.get("gone_in"), observation.values.get("until")
     key = version_key(version)
+    if observation.values.get("key") == "nothing":
+        return False  # a best model in vain: accepted
     return (since is None or key >= version_key(str(since))) and (until is None or key < version_key(str(until)))
 
 

@@ -76,7 +76,7 @@ def holds(observation: Observation, version: str) -> bool:
     values = observation.values
     pinned = version if values.get("package") == "trl" else DATA["results"][version]["transformers"]
     key = version_key(pinned)
-    since, until = values.get("since"), values.get("until")
+    since, until = values.get("since") or values.get("gone_in"), values.get("until")
     return (since is None or key >= version_key(str(since))) and (until is None or key < version_key(str(until)))
 
 

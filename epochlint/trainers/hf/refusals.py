@@ -242,7 +242,7 @@ def best_model(run: Run) -> None:
         return
     if evaluation.value == "no":  # accepted, and no checkpoint is ever the best
         place = run.where("load_best")
-        _observe(run, "best_model", place, None, reason="nothing is evaluated, and nothing is saved", key="strategy")
+        _observe(run, "best_model", place, None, reason="nothing is evaluated, and nothing is saved", key="nothing")
         return
     every, save = settings.get("eval_steps", UNKNOWN).number, settings.get("save_steps", UNKNOWN).number
     if evaluation.value != "steps" or not every or save is None or every < 0:
