@@ -13,8 +13,7 @@ from epochlint.project.complete import complete, smoke_named
 from epochlint.project.inline import Said
 from epochlint.project.join import Joiner, Skipped
 from epochlint.project.lookup import Lookup
-from epochlint.project.marks import may_launch
-from epochlint.project.prepared import may_prepare
+from epochlint.project.marks import may_launch, may_prepare
 from epochlint.project.scaling import may_scale
 from epochlint.project.silence import silence
 from epochlint.project.survey import Surveys

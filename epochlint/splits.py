@@ -6,10 +6,10 @@ a percentage is round(percent * rows / 100).
 
 from __future__ import annotations
 
-import re
+from epochlint.patterns import Pattern
 
-_PART = re.compile(r"(\w[\w.-]*)(?:\[([^\]]*)\])?\Z")
-_BOUND = re.compile(r"(-?\d{1,12})(%?)\Z")
+_PART = Pattern(r"(\w[\w.-]*)(?:\[([^\]]*)\])?\Z")
+_BOUND = Pattern(r"(-?\d{1,12})(%?)\Z")
 
 
 class Part:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from epochlint.patterns import Pattern
+
 REASON = "a template: its placeholders are filled in by another program"
 
 # A directive on a line of its own makes a text a template; so does any placeholder where the parser stumbles.
@@ -15,7 +17,7 @@ _PLACEHOLDER = re.compile(
     re.MULTILINE,
 )
 # A constant's name as a value of JSON: scripts put a number in its place.
-_CONSTANT = re.compile(r"[:,\[]\s*[A-Z][A-Z0-9]*_[A-Z0-9_]*\s*[,}\]\r\n]")
+_CONSTANT = Pattern(r"[:,\[]\s*[A-Z][A-Z0-9]*_[A-Z0-9_]*\s*[,}\]\r\n]")
 _QUOTED = re.compile(r"\"(?:[^\"\\\r\n]|\\.)*\"|'[^'\r\n]*'")
 
 

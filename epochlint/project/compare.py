@@ -10,7 +10,6 @@ from epochlint.project.complete import complete
 from epochlint.project.family import siblings
 from epochlint.project.join import Joined, Joiner, Skipped
 from epochlint.project.repository import HistoryError, NoCommitError, folder_of, repository
-from epochlint.project.same_gpus import alike
 from epochlint.rules.engine import Baseline
 from epochlint.run.scenarios import Scenarios
 
@@ -141,11 +140,11 @@ class Comparisons:
         found: list[Baseline] = []
         before = self.before(run)
         if before is not None and self._earlier is not None:
-            same = not self._earlier.moved and alike(run, before)
+            same = not self._earlier.moved and _alike(run, before)
             found.append(Baseline(Scenarios(before), "revision", "the earlier revision", same_gpus=same))
         reference = self._reference(run)
         if reference is not None and reference.path != run.path:
-            same = alike(run, reference)
+            same = _alike(run, reference)
             found.append(Baseline(Scenarios(reference), "reference", reference.path, same_gpus=same))
         if not found:
             others = self._siblings.get(id(run), ())
@@ -170,3 +169,9 @@ class Comparisons:
     def touched(self, run: Run) -> bool:
         """Whether the change since the revision has a part in the run; True where there is no revision."""
         return self._earlier is None or self._earlier.touches(run)
+
+
+def _alike(run: Run, other: Run) -> bool:
+    from epochlint.project.same_gpus import alike  # most checks compare nothing
+
+    return alike(run, other)

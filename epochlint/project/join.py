@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 
 from epochlint.documents.document import Document, Mapping, Scalar, mappings_in
-from epochlint.documents.python.prefilter import may_spawn
 from epochlint.documents.scalars import number
 from epochlint.project.companions import Companions, find
 from epochlint.project.inline import Said
@@ -129,7 +128,7 @@ class Joiner:
             for launch in self._alone(document, self.launches, path, document) or ():
                 self._alone(document, self._launched, launch)
         for path, document in given:
-            if document.syntax == "python" and may_spawn(document.source.text) and not self._is_used(path):
+            if document.syntax == "python" and _may_spawn(document.source.text) and not self._is_used(path):
                 self._alone(document, self._starter, path, document)
         for path, document in given:
             if document.syntax in _PYTHONS and not self._is_used(path):
@@ -448,7 +447,7 @@ class Joiner:
         found = False
         for script in self.lookup.naming(path, (".py",)):
             source = self.lookup.source(script)
-            if source is not None and may_spawn(source.text) and script not in self._starting:
+            if source is not None and _may_spawn(source.text) and script not in self._starting:
                 document = self.lookup.read(script)
                 found |= document is not None and self._starter(script, document) and self._is_used(path)
         return found
@@ -527,7 +526,7 @@ class Joiner:
             known = python is None or not (
                 any(_owner(dataclass) for parser in python.parsers for dataclass in parser.dataclasses)
                 or any(call.origin and registry.of_call(call.origin) for call in python.calls)
-                or may_spawn(python.source.text)
+                or _may_spawn(python.source.text)
                 or (python.names is not None and any(registry.of_module(python.source.text)))
             )
             self._barren[path] = known
@@ -535,7 +534,7 @@ class Joiner:
 
     def _start_others(self, path: str, python: PythonDocument) -> bool:
         """The runs of what a launched script starts itself, with what it was given."""
-        if path in self._starting or not may_spawn(python.source.text):
+        if path in self._starting or not _may_spawn(python.source.text):
             return False
         before = len(self.joined.runs)
         self._starting.add(path)
@@ -901,6 +900,12 @@ def _reads(python: PythonDocument, name: str) -> bool:
     named = [load.path for load in python.loads]
     named += [feed.path for parser in python.parsers for feed in parser.feeds if feed.path is not None]
     return any(os.path.basename(_raw(path)) == name for path in named)
+
+
+def _may_spawn(text: str) -> bool:
+    from epochlint.documents.python.prefilter import may_spawn  # most checks hold no script
+
+    return may_spawn(text)
 
 
 def _raw(node: object) -> str:

@@ -1,10 +1,10 @@
-"""Which texts may start a training whose settings stand elsewhere: `accelerate launch src/train.py config.yaml`."""
+"""Which texts say something of a training though no trainer's settings stand in them: `accelerate launch src/train.py
+config.yaml`, a loop of somebody's own."""
 
 from __future__ import annotations
 
 import re
 
-from epochlint.documents.python import may_spawn
 from epochlint.documents.read import syntax_of
 
 TYPE_CHECKING = False
@@ -22,9 +22,16 @@ def may_launch(source: Source) -> bool:
     if not any(word in text for word in _LAUNCHERS):
         return False
     if source.path.endswith(".py"):
+        from epochlint.documents.python.prefilter import may_spawn  # a hook's run on one YAML needs nothing of it
+
         return may_spawn(text) and _CONFIG.search(text) is not None
     return (
         _CONFIG.search(text) is not None
         and _SCRIPT.search(text) is not None
         and syntax_of(source.path, text) == "shell"
     )
+
+
+def may_prepare(text: str) -> bool:
+    """Whether a script can hold a loop whose schedule accelerate prepares."""
+    return "Accelerator" in text and ".prepare" in text and "num_training_steps" in text

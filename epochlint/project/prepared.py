@@ -9,6 +9,7 @@ processes, or counts them from a loader that is not yet prepared.
 from __future__ import annotations
 
 from epochlint.documents.document import Scalar
+from epochlint.documents.python.model import Reference
 from epochlint.documents.scalars import boolean
 from epochlint.run.observation import Observation
 
@@ -34,11 +35,6 @@ _PREPARE = frozenset({"prepare", "prepare_scheduler"})
 
 # Names that tell that the number of processes is in a number already, or that it was counted from the data.
 _COUNTED = ("process", "world", "gpu", "device", "len", "loader", "per_epoch")
-
-
-def may_prepare(text: str) -> bool:
-    """Whether a text can be such a loop."""
-    return "Accelerator" in text and ".prepare" in text and "num_training_steps" in text
 
 
 def prepared_schedules(python: PythonDocument) -> list[Observation]:
@@ -71,8 +67,6 @@ def _multiplies(accelerator: Call) -> bool:
 
 def _unscaled(prepare: Call) -> Iterator[Span]:
     """Where the steps stand in the calls that build the schedules."""
-    from epochlint.documents.python.model import Reference  # not where a hook only asks `may_prepare`
-
     for entry in prepare.arguments.entries:
         built = entry.value.call if isinstance(entry.value, Reference) and not entry.value.attribute else None
         places = _SCHEDULES.get(built.name) if built is not None else None

@@ -6,7 +6,8 @@ import pytest
 
 from epochlint.documents.python.model import PythonDocument
 from epochlint.documents.read import read
-from epochlint.project.prepared import may_prepare, prepared_schedules
+from epochlint.project.marks import may_prepare
+from epochlint.project.prepared import prepared_schedules
 from epochlint.source import Source
 
 LOOP = """\
