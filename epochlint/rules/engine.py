@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from epochlint.rules.rule import Check, Parts, Rule, Tier
     from epochlint.run.budget import Budget
+    from epochlint.run.known import Known
     from epochlint.run.scenarios import Scenarios
 
     NotEvaluated = tuple[str, tuple[str, ...]]  # a rule's code, and the names that it would need to know
@@ -232,15 +233,15 @@ class _Case:
         touched = set(first.touched)
         level, weakest = tier.level, tier
         if self.scenarios is not None and not fixed(first):
-            last, decided = first, _decided(first, first)
+            last = first
             for budget in self.scenarios:  # computed one by one: most of what does not hold everywhere fails early
                 if budget is first.budget:
                     continue
                 context = self.context(budget)
-                if decided is not None and _decided(last, context) == decided:
+                if _same(last, context):
                     continue  # an era in which everything that decided the last scenario is the same
                 tier = self.tier(context)
-                last, decided = context, _decided(context, context)
+                last = context
                 if tier is None:
                     self.open, self.split = False, True
                     return self.sometimes() if pedantic else None
@@ -564,15 +565,27 @@ def _is_written(text: str, value: object) -> bool:
     return text == value
 
 
-def _decided(one: Context, other: Context) -> list[tuple[object, ...]] | None:
-    """What a scenario holds of the names that decided one; None where versions themselves did."""
-    if any(name[0] == "@" for name in one.touched):
-        return None
-    values: list[tuple[object, ...]] = []
-    for name in one.touched:
-        known = other.known(name)
-        values.append((known.value, known.low, known.high, known.exact, known.origin, known.basis))
-    return values
+def _same(one: Context, other: Context) -> bool:
+    """Whether two scenarios with as many workers hold the same of all that decided the first."""
+    if one.budget is None or other.budget is None or one.budget.workers != other.budget.workers:
+        return False
+    for name in set(one.touched):
+        if name[0] == "@":  # versions themselves decided
+            return False
+        known, there = one.known(name), other.known(name)
+        if known is not there and not _alike(known, there):
+            return False
+    return True
+
+
+def _alike(known: Known, other: Known) -> bool:
+    """Whether nothing that a condition can see tells two values apart."""
+    return (
+        known.value == other.value
+        and type(known.value) is type(other.value)
+        and (known.low, known.high, known.exact) == (other.low, other.high, other.exact)
+        and (known.origin, known.basis) == (other.origin, other.basis)
+    )
 
 
 def _beside(baseline: Baseline, budget: Budget, ours: Scenarios | None) -> Budget:
