@@ -206,10 +206,10 @@ def _made(source: DataSource, records: int, rows: int) -> str:
 def _taken(source: DataSource, lines: int, least: int, most: int) -> tuple[int | None, int | None]:
     """The fewest and most records that are left of the rows of files by the source's split. Rows that the trainer
     drops are dropped of the slice that was taken before."""
-    parts = split_parts(source.split or "")
-    if parts is not None and len(parts) == 1 and parts[0].whole:
-        return least, most
     if not source.split:
+        return least, most
+    parts = split_parts(source.split)
+    if parts is not None and len(parts) == 1 and parts[0].whole:
         return least, most
     if parts is None or len({part.name for part in parts}) > 1 or source.records_of is not None:
         return None, None

@@ -11,6 +11,7 @@ import re
 
 from epochlint.documents.document import Entry, Mapping, Node, Scalar, Unresolved
 from epochlint.documents.shell.document import Command
+from epochlint.trainers.settings import text_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -61,11 +62,11 @@ def jobs(python: PythonDocument) -> Iterator[Job]:
 
 def _job(call: Call, python: PythonDocument) -> Job | None:
     source = _block(call.argument("source_code")) or call.arguments
-    script = _text(source.get("entry_point")) or _text(source.get("entry_script"))
+    script = text_of(source.get("entry_point")) or text_of(source.get("entry_script"))
     flags = call.argument("hyperparameters")
     if script is None or not script.endswith(".py") or (flags is not None and not isinstance(flags, Mapping)):
         return None
-    folder = _text(source.get("source_dir"))
+    folder = text_of(source.get("source_dir"))
     if folder is None and "source_dir" in source:
         return None
     compute = _block(call.argument("compute")) or call.arguments
@@ -127,7 +128,7 @@ def _visible(compute: Mapping) -> Mapping | None:
 def _gpus(compute: Mapping) -> tuple[int, Span] | None:
     """The GPUs of an instance, and where its type stands."""
     node = compute.get("instance_type")
-    found = _INSTANCE.match(_text(node) or "")
+    found = _INSTANCE.match(text_of(node) or "")
     sizes = _GPUS.get(found[1]) if found is not None else None
     return (sizes.get(found[2], 1), node.span) if node is not None and found is not None and sizes is not None else None
 
@@ -140,7 +141,7 @@ def _flag(entry: Entry) -> list[Node]:
 
 
 def _versions(call: Call) -> dict[str, str]:
-    pinned = _text(call.argument("transformers_version"))
+    pinned = text_of(call.argument("transformers_version"))
     return {"transformers": pinned} if pinned is not None and pinned.count(".") == 2 else {}
 
 
@@ -148,10 +149,6 @@ def _block(node: Node | None) -> Mapping | None:
     """The keywords of an object of the SDK's: `Compute(instance_type=...)`."""
     call = getattr(node, "call", None)
     return call.arguments if call is not None and not call.arguments.open_ended else None
-
-
-def _text(node: Node | None) -> str | None:
-    return node.value if isinstance(node, Scalar) and isinstance(node.value, str) else None
 
 
 def _word(span: Span, text: str) -> Scalar:

@@ -21,15 +21,14 @@ if TYPE_CHECKING:
     from epochlint.documents.python.model import Call, PythonDocument
     from epochlint.source import Span
 
-# The functions that build a schedule -> the places of their warmup and their training steps. Those that are called
-# get_... stand in transformers and diffusers, `optimization.py`.
-_SCHEDULES = {
-    "get_scheduler": (2, 3),
-    "get_linear_schedule_with_warmup": (1, 2),
-    "get_cosine_schedule_with_warmup": (1, 2),
-    "get_cosine_with_hard_restarts_schedule_with_warmup": (1, 2),
-    "get_polynomial_decay_schedule_with_warmup": (1, 2),
-}
+# Where the training steps stand among the arguments of what builds a schedule: of `get_scheduler` by package, in those
+# of one schedule behind optimizer and warmup (transformers 4.36.2 and 5.24.0, diffusers 0.42.1, `optimization.py`).
+_GENERAL = {"transformers": 3, "diffusers": 4}
+_SINGLE = frozenset({
+    "get_linear_schedule_with_warmup", "get_cosine_schedule_with_warmup",
+    "get_cosine_with_hard_restarts_schedule_with_warmup", "get_polynomial_decay_schedule_with_warmup",
+})  # fmt: skip
+_SINGLE_PLACE = 2
 
 _PREPARE = frozenset({"prepare", "prepare_scheduler"})
 
@@ -69,17 +68,22 @@ def _unscaled(prepare: Call) -> Iterator[Span]:
     """Where the steps stand in the calls that build the schedules."""
     for entry in prepare.arguments.entries:
         built = entry.value.call if isinstance(entry.value, Reference) and not entry.value.attribute else None
-        places = _SCHEDULES.get(built.name) if built is not None else None
-        if (
-            built is None
-            or places is None
-            or built.local
-            or not built.origin.startswith(("transformers.", "diffusers."))
-        ):
+        place = _place(built) if built is not None else None
+        if built is None or place is None:
             continue
-        steps = built.entry("num_training_steps", places[1])
+        steps = built.entry("num_training_steps", place)
         if steps is not None and _alone(steps.value):
             yield steps.key_span
+
+
+def _place(built: Call) -> int | None:
+    """The position of the training steps in a call; None where it builds no schedule that is known here."""
+    package = built.origin.partition(".")[0]
+    if package not in _GENERAL:
+        return None
+    if built.name == "get_scheduler":
+        return _GENERAL[package]
+    return _SINGLE_PLACE if built.name in _SINGLE else None
 
 
 def _alone(steps: Node) -> bool:

@@ -43,7 +43,10 @@ class Restored:
                 if data is None:
                     return None
                 self._left -= len(data)
-                target = top if file == path else os.path.join(top, os.path.relpath(file, path))
+                inside = os.path.relpath(file, path)
+                if inside.split(os.sep)[0] == os.pardir:
+                    return None  # a tree that was made by hand, with names that lead out of it
+                target = top if file == path else os.path.join(top, inside)
                 os.makedirs(os.path.dirname(target), exist_ok=True)
                 with open(target, "xb") as made:
                     made.write(data)

@@ -77,3 +77,19 @@ def test_the_functions_of_one_schedule() -> None:
         document = read(Source("train.py", text.format(accelerator="", built=built, prepare=PREPARE)))
         assert isinstance(document, PythonDocument)
         assert [found.span.text for found in prepared_schedules(document)] == ["num_training_steps"]
+
+
+@pytest.mark.parametrize(
+    ("package", "built", "said"),
+    [
+        ("transformers", "get_scheduler('cosine', optimizer, warmup, 1000)", ["1000"]),
+        ("diffusers", "get_scheduler('cosine', optimizer, None, 100)", []),  # the warmup
+        ("diffusers", "get_scheduler('cosine', optimizer, None, warmup, 1000)", ["1000"]),
+        ("mine", "get_scheduler('cosine', optimizer, None, 1000, 1000)", []),
+    ],
+)
+def test_the_place_among_the_arguments(package: str, built: str, said: list[str]) -> None:
+    text = LOOP.replace("transformers", package).format(accelerator="", built=built, prepare=PREPARE)
+    document = read(Source("train.py", text))
+    assert isinstance(document, PythonDocument)
+    assert [found.span.text for found in prepared_schedules(document)] == said
