@@ -200,8 +200,10 @@ class Lookup:
             names += [os.fsencode(f"{before}{shown[:-3]}") for before in (f"{os.path.basename(folder)}.", "-m ")]
         for candidate in self._candidates(folder, suffixes):
             text = self._script(candidate) if candidate != path else b""
-            if any(name in text for name in names):
-                yield candidate
+            for name in names:
+                if name in text:
+                    yield candidate
+                    break
 
     def _script(self, path: str) -> bytes:
         """The bytes of a launch script. Short ones are kept: the same scripts are searched for every config's name."""

@@ -33,7 +33,7 @@ class Surveys:
     are counted by the model's own tokenizer where one is here.
     """
 
-    __slots__ = ("_readings", "cache", "exact", "lookup", "max_bytes", "online")
+    __slots__ = ("_public", "_readings", "cache", "exact", "lookup", "max_bytes", "online")
 
     def __init__(
         self, lookup: Lookup, max_bytes: int, cache: bool = False, online: bool = False, exact: bool = False
@@ -44,6 +44,7 @@ class Surveys:
         self.online = online
         self.exact = exact
         self._readings: Readings | None = None
+        self._public: dict[tuple[str, str | None, str | None], Rows | None] = {}
 
     @property
     def readings(self) -> Readings:
@@ -53,6 +54,15 @@ class Surveys:
 
             self._readings = Readings(self.lookup, self.max_bytes, self.cache)
         return self._readings
+
+    def public(self, name: str, subset: str | None, split: str | None) -> Rows | None:
+        """The rows of a public data set; looked up once, however many runs train on it."""
+        key = (name, subset, split)
+        if key not in self._public:
+            from epochlint.project import hub
+
+            self._public[key] = hub.rows_of(name, subset, split, online=self.online)
+        return self._public[key]
 
     def of(self, run: Run, asked: frozenset[str], lookup: Lookup | None = None) -> Survey:
         """The data of a run. `asked`: the observations that the rules at hand want. `lookup`: where its files are
@@ -265,7 +275,7 @@ class Survey:
                 return hub.Rows(rows, ESTIMATED, ON_ESTIMATE, "the card beside the data")
         if source.hub is None or source.paths:
             return None
-        return hub.rows_of(source.hub, source.subset, source.split, online=self.online)
+        return self._surveys.public(source.hub, source.subset, source.split)
 
     # Training and validation data together ----------------------------------------------------------------------------
 

@@ -7,8 +7,9 @@ knows no rule by name: everything stands in the rules themselves.
 from __future__ import annotations
 
 from epochlint.findings.finding import ERROR, NOTE, STRENGTH, WARNING, Finding, weaker
+from epochlint.rules.alike import by_era, fixed, same, unsettled
 from epochlint.rules.expression import Context, closure
-from epochlint.rules.message import by_version, fill, fixed
+from epochlint.rules.message import by_version, fill
 from epochlint.rules.shortlist import Shortlist
 from epochlint.run.known import ON_ESTIMATE, ON_PLACEHOLDER, ON_TABLE
 from epochlint.run.observation import Edit, Fix, Observation
@@ -20,9 +21,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    from epochlint.rules.expression import Function
     from epochlint.rules.rule import Check, Parts, Rule, Tier
     from epochlint.run.budget import Budget
-    from epochlint.run.known import Known
     from epochlint.run.scenarios import Scenarios
 
     NotEvaluated = tuple[str, tuple[str, ...]]  # a rule's code, and the names that it would need to know
@@ -203,7 +204,18 @@ def _joined(found: list[tuple[Rule, Finding]]) -> list[Finding]:
 class _Case:
     """One check of one rule, on one observation if it is about observations, against one baseline if there is one."""
 
-    __slots__ = ("_contexts", "baseline", "check", "observation", "open", "rule", "scenarios", "split")
+    __slots__ = (
+        "_apart",
+        "_contexts",
+        "_varying",
+        "baseline",
+        "check",
+        "observation",
+        "open",
+        "rule",
+        "scenarios",
+        "split",
+    )
 
     def __init__(
         self,
@@ -221,6 +233,8 @@ class _Case:
         self.open = False  # for want of knowledge
         self.split = False  # scenarios decide it differently
         self._contexts: list[Context] | None = None
+        self._apart: list[tuple[Context, frozenset[str]]] = []  # each scenario was decided like one of these, by these
+        self._varying: dict[tuple[str, ...], list[str] | None] = {}
 
     # Deciding ---------------------------------------------------------------------------------------------------
 
@@ -230,35 +244,51 @@ class _Case:
         tier = self.tier(first)
         if tier is None:
             return self._sometimes(first) if pedantic and self.scenarios is not None else None
-        touched = set(first.touched)
+        self._apart = [(first, frozenset(first.touched))]
         level, weakest = tier.level, tier
         if self.scenarios is not None and not fixed(first):
             last = first
+            left, settled = unsettled(self.check.when, first)
             for budget in self.scenarios:  # computed one by one: most of what does not hold everywhere fails early
                 if budget is first.budget:
                     continue
                 context = self.context(budget)
-                if _same(last, context):
+                if self._decides_alike(last, context):
                     continue  # an era in which everything that decided the last scenario is the same
-                tier = self.tier(context)
+                tier = self.tier(context, left)
                 last = context
                 if tier is None:
                     self.open, self.split = False, True
                     return self.sometimes() if pedantic else None
-                touched.update(context.touched)
+                self._apart.append((context, settled.union(context.touched)))
                 if STRENGTH[tier.level] < STRENGTH[level]:
                     level, weakest = tier.level, tier
-        first.touched[:] = touched
+        first.touched[:] = {name for _, names in self._apart for name in names}
         return self.tell(self.soften(level, first), weakest, first)
 
-    def tier(self, context: Context) -> Tier | None:
-        """The strongest tier that holds in a scenario; None, with `open` set where that is for want of knowledge."""
+    def _decides_alike(self, one: Context, other: Context) -> bool:
+        """Whether two scenarios with as many workers hold the same of all that decided the first."""
+        if one.budget is None or other.budget is None or one.budget.workers != other.budget.workers:
+            return False
+        key = tuple(one.touched)
+        if key not in self._varying:
+            self._varying[key] = by_era(one)
+        names = self._varying[key]
+        return names is not None and same(names, one, other)
+
+    def tier(self, context: Context, left: Sequence[Function] | None = None) -> Tier | None:
+        """The strongest tier that holds in a scenario; None, with `open` set where that is for want of knowledge.
+
+        `left`: the parts of the condition that are not known to hold.
+        """
         self.open = False
         if self.observation is not None and not self.meant(context):
             return None
-        gate = self.check.gate
-        if gate is not None:
-            holds = gate(context)
+        if left is None:
+            gate = self.check.gate
+            left = (gate,) if gate is not None else ()
+        for part in left:
+            holds = part(context)
             if not holds:
                 self.open = holds is None
                 return None
@@ -403,7 +433,7 @@ class _Case:
         return self.check.messages[-1][1]
 
     def say(self, parts: Parts, first: Context) -> str:
-        return fill(parts, first, self.contexts)
+        return fill(parts, first, self._apart, self.contexts)
 
     def place(self, names: tuple[str, ...], context: Context) -> Span | None:
         """The first of the named things that stands somewhere: a fact's deciding key, a setting, a further place."""
@@ -498,7 +528,7 @@ class _Case:
         said += self._versions([context for context, _ in holding])
         level = min((tier.level for _, tier in holding), key=STRENGTH.__getitem__)
         context, tier = holding[0]
-        self._contexts = [one for one, _ in holding]  # the message speaks of these alone
+        self._contexts, self._apart = [one for one, _ in holding], []  # the message speaks of these alone
         return self.tell(self.soften(level, context), tier, context, f" ({', '.join(said) or 'in some cases'})")
 
     def _versions(self, holding: list[Context]) -> list[str]:
@@ -563,29 +593,6 @@ def _is_written(text: str, value: object) -> bool:
         except ValueError:
             return False
     return text == value
-
-
-def _same(one: Context, other: Context) -> bool:
-    """Whether two scenarios with as many workers hold the same of all that decided the first."""
-    if one.budget is None or other.budget is None or one.budget.workers != other.budget.workers:
-        return False
-    for name in set(one.touched):
-        if name[0] == "@":  # versions themselves decided
-            return False
-        known, there = one.known(name), other.known(name)
-        if known is not there and not _alike(known, there):
-            return False
-    return True
-
-
-def _alike(known: Known, other: Known) -> bool:
-    """Whether nothing that a condition can see tells two values apart."""
-    return (
-        known.value == other.value
-        and type(known.value) is type(other.value)
-        and (known.low, known.high, known.exact) == (other.low, other.high, other.exact)
-        and (known.origin, known.basis) == (other.origin, other.basis)
-    )
 
 
 def _beside(baseline: Baseline, budget: Budget, ours: Scenarios | None) -> Budget:

@@ -6,6 +6,7 @@ best case ("at most 39 on one GPU"); where it depends on the version, both ("36 
 
 from __future__ import annotations
 
+from epochlint.rules.alike import fixed
 from epochlint.rules.expression import closure
 from epochlint.run.known import Known, hull, show
 
@@ -18,9 +19,14 @@ if TYPE_CHECKING:
     from epochlint.run.run import Era
     from epochlint.run.scenarios import Scenarios
 
+    Apart = Sequence[tuple[Context, frozenset[str]]]
 
-def fill(parts: Parts, context: Context, contexts: Callable[[], Sequence[Context]]) -> str:
-    """The text of a template. `contexts` gives one context for each scenario, `context` is the shown one."""
+
+def fill(parts: Parts, context: Context, apart: Apart, contexts: Callable[[], Sequence[Context]]) -> str:
+    """The text of a template. `contexts` gives one context for each scenario, `context` is the shown one.
+
+    `apart`: contexts with names, such that in each scenario all of one's names have the values that they have there.
+    """
     said = []
     place = ""  # "(on one GPU)" is said once
     for part in parts:
@@ -28,7 +34,7 @@ def fill(parts: Parts, context: Context, contexts: Callable[[], Sequence[Context
             said.append(part)
             continue
         node, style = part
-        text, where = _spread(closure(node), "" if style == "sum" else style, context, contexts)
+        text, where = _spread(closure(node), "" if style == "sum" else style, context, apart, contexts)
         if style == "sum":
             text = _sum(node, context) if not where else ""
         elif where.startswith("on ") and where != place:
@@ -49,13 +55,16 @@ def _sum(node: object, context: Context) -> str:
 
 
 def _spread(
-    value: Function, style: str, context: Context, contexts: Callable[[], Sequence[Context]]
+    value: Function, style: str, context: Context, apart: Apart, contexts: Callable[[], Sequence[Context]]
 ) -> tuple[str, str]:
     """A value's words over all scenarios, and for which number of GPUs they are the best case (if that matters)."""
     context.touched.clear()
     first = value(context)
     if context.scenarios is None or not context.touched or fixed(context):
         return words(first, style), ""
+    shared = _shared(value, apart)
+    if shared is not None:
+        return words(shared.value, style), ""
     every = contexts()
     values = [_known(value(one)) for one in every]
     whole = hull(values)
@@ -83,6 +92,18 @@ def _spread(
     return words(whole, style), ""
 
 
+def _shared(value: Function, apart: Apart) -> Known | None:
+    """The value that all scenarios share, where those that stand for them show it."""
+    values = []
+    for one, names in apart:
+        one.touched.clear()
+        values.append(_known(value(one)))
+        if not values[-1].exact or not names.issuperset(one.touched):
+            return None
+    whole = hull(values) if values else None
+    return whole if whole is not None and whole.exact else None
+
+
 def _gpus(scenarios: Scenarios, workers: int) -> str:
     devices = int(workers * (scenarios.run.setting("parallel").number or 1))
     return "on one GPU" if devices == 1 else f"on {devices} GPUs"
@@ -90,31 +111,6 @@ def _gpus(scenarios: Scenarios, workers: int) -> str:
 
 def _known(value: object) -> Known:
     return value if type(value) is Known else Known(value)
-
-
-def fixed(context: Context) -> bool:
-    """Whether all that was touched is the same in every scenario: then one is as good as all."""
-    budget = context.budget
-    if budget is None:
-        return True
-    run = budget.run
-    for name in context.touched:
-        head, _, rest = name.partition(".")
-        if head.startswith("@"):
-            if len(run.eras) > 1:
-                return False
-        elif head == "baseline":
-            if rest not in ("kind", "label"):
-                return False
-        elif head == "settings":
-            if rest not in run.settings and any(rest in era.defaults for era in run.eras):
-                return False
-        elif (fact := budget.derived(name)) is not None:
-            if fact is not run.settings.get(name) and name != "trainer":
-                return False
-        elif name not in run.settings and any(name in era.defaults for era in run.eras):
-            return False
-    return True
 
 
 def by_version(values: Sequence[tuple[Era, object]]) -> list[tuple[str, object]]:

@@ -44,16 +44,19 @@ Formula = tuple[str, tuple[object, ...]]
 class Budget:
     """The facts of one run in one scenario: an era and a number of workers (None where no number is meant).
 
-    Facts are computed when the first of their group is asked for: most runs are judged by few of them.
+    Facts are computed when the first of their group is asked for: most runs are judged by few of them. `other`: the
+    same run with as many workers in another era, which mostly comes to the same batch.
     """
 
-    __slots__ = ("_facts", "era", "run", "workers")
+    __slots__ = ("_facts", "_for_batch", "_other", "era", "run", "workers")
 
-    def __init__(self, run: Run, era: Era, workers: int | None) -> None:
+    def __init__(self, run: Run, era: Era, workers: int | None, other: Budget | None = None) -> None:
         self.run = run
         self.era = era
         self.workers = workers
+        self._other = other
         self._facts: dict[str, Known | None] = {}
+        self._for_batch: dict[str, Known] = {}  # the settings that the batch was made of
 
     def get(self, name: str) -> Known:
         """A setting in this era."""
@@ -100,15 +103,33 @@ class Budget:
     # Batch ------------------------------------------------------------------------------------------------------------
 
     def _batches(self) -> None:
-        facts = self._facts
-        facts["gpus"] = gpus = self._gpus()
-        batch = self.era.counting.batch(self.get, self.workers)
+        facts, other, count = self._facts, self._other, self.era.counting.batch
+        if other is not None and other.era.counting.batch is count and self._gets_what(other):
+            for name in ("gpus", "per_device_batch", "accumulation", "effective_batch"):
+                facts[name] = other._facts[name]
+            return
+        used = self._for_batch
+
+        def get(name: str) -> Known:
+            used[name] = known = self.get(name)
+            return known
+
+        facts["gpus"] = gpus = self._gpus(get)
+        batch = count(get, self.workers)
         facts["per_device_batch"], facts["accumulation"] = batch.per_device, batch.accumulation
         facts["effective_batch"] = resting(batch.effective, gpus.basis)
 
-    def _gpus(self) -> Known:
-        gpus = self.get("gpus")
-        parallel = self.get("parallel").number or 1
+    def _gets_what(self, other: Budget) -> bool:
+        """Whether all that another's batch was made of is the same here."""
+        other.fact("effective_batch")
+        for name, known in other._for_batch.items():
+            if self.get(name) is not known:
+                return False
+        return bool(other._for_batch)  # empty where the other took its own from a third
+
+    def _gpus(self, get: Get) -> Known:
+        gpus = get("gpus")
+        parallel = get("parallel").number or 1
         if gpus.number is not None:
             if parallel == 1:
                 return gpus

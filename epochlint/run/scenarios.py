@@ -26,12 +26,13 @@ class Scenarios:
     there costs one evaluation.
     """
 
-    __slots__ = ("_budgets", "run", "workers")
+    __slots__ = ("_budgets", "_first", "run", "workers")
 
     def __init__(self, run: Run) -> None:
         self.run = run
         self.workers = _workers(run)
         self._budgets: dict[tuple[int, int | None], Budget] = {}
+        self._first: dict[int | None, Budget] = {}  # the first that was computed for each number of workers
 
     def __iter__(self) -> Iterator[Budget]:
         for workers in self.workers:
@@ -46,7 +47,10 @@ class Scenarios:
         key = (era, workers)
         found = self._budgets.get(key)
         if found is None:
-            found = self._budgets[key] = Budget(self.run, self.run.eras[era], workers)
+            other = self._first.get(workers)
+            found = self._budgets[key] = Budget(self.run, self.run.eras[era], workers, other)
+            if other is None:
+                self._first[workers] = found
         return found
 
     def fact(self, name: str) -> Known:

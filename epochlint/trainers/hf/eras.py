@@ -67,12 +67,13 @@ class Segment:
         self.warmup = warmup
         self.last_evaluation = last_evaluation
 
-    def counting(self) -> Counting:
+    def counting(self, plain: bool) -> Counting:
+        """`plain`: nothing is written for accelerate to accumulate, so that it does not matter who looks at it."""
         evaluation = ("eval_strategy", "eval_steps", self.last_evaluation)
         return Counting(
             hf.steps(self.up, self.zero_limits),
             hf.warmup(self.warmup),
-            hf.batch if self.plugin else hf.batch_without_plugin,
+            hf.batch if self.plugin or plain else hf.batch_without_plugin,
             evaluations=hf.happens(*evaluation, self.loop, delay_key="eval_delay", whole=self.up),
             checkpoints=hf.happens("save_strategy", "save_steps", self.last_checkpoint, self.loop, whole=self.up),
             unwarmed=hf.UNWARMED,
@@ -121,7 +122,7 @@ def eras(
             marks.append(mark)
     found = []
     for index, group in enumerate(groups):
-        counting = group[-1].counting()
+        counting = group[-1].counting("accelerator_accumulation" not in settings)
         found.append(
             Era(
                 _label(group, range_, first=index == 0, last=index == len(groups) - 1),
