@@ -148,7 +148,7 @@ def check_command(
 ) -> int:
     """Lint configs, scripts and launch files (default path: the working directory)."""
     outputs = [_output(one) for one in output]
-    options = _options(paths, assume, config, isolated, stdin_filename)
+    options = _options(paths, assume, config, isolated, stdin_filename, since)
     options.max_data_bytes, options.cache, options.online = max_data_bytes, not no_cache, online
     options.select, options.ignore, options.exclude = _split(select), _split(ignore), list(exclude)
     options.pedantic, options.force_exclude = pedantic, force_exclude
@@ -272,6 +272,7 @@ def _options(
     config: str | None = None,
     isolated: bool = False,
     stdin_filename: str | None = None,
+    since: str | None = None,
 ) -> Options:
     stdin = None
     if "-" in paths:
@@ -279,19 +280,24 @@ def _options(
             raise click.UsageError("`-` reads standard input and stands alone")
         stdin = (stdin_filename or "stdin.yaml", sys.stdin.buffer.read())
         paths = [stdin[0]]
-    for path in paths:
-        if stdin is None and not os.path.lexists(path):
-            raise click.UsageError(f"no such file or folder: {path}")
+    there = list(paths) if stdin is not None else [path for path in paths if os.path.lexists(path)]
+    missing = [path for path in paths if path not in there]
+    if missing and since is not None:
+        from epochlint.project.repository import gone
+
+        missing = [path for path in missing if not gone(path, since)]
+    if missing:
+        raise click.UsageError(f"no such file or folder: {missing[0]}")
     try:
         given = parse(assume)
     except AssumptionError as problem:
         raise click.BadParameter(str(problem), param_hint="--assume") from None
     try:
-        settings = Settings() if isolated else load(config or find(start_of(paths)))
+        settings = Settings() if isolated else load(config or find(start_of(there)))
     except SettingsError as problem:
         raise click.ClickException(str(problem)) from None
     fixed = isolated or config is not None
-    return Options(paths or (".",), assume=given, settings=settings, settings_fixed=fixed, stdin=stdin)
+    return Options(there if paths else (".",), assume=given, settings=settings, settings_fixed=fixed, stdin=stdin)
 
 
 def _checked(options: Options) -> Report:

@@ -85,6 +85,15 @@ class Repository:
                 found[self.path(os.fsdecode(name))] = words[place].decode()
         return found
 
+    def held(self, commit: str, path: str) -> bool:
+        """Whether a commit held a file, or a folder with files."""
+        inside = os.path.relpath(os.path.abspath(path), self.top).replace(os.sep, "/")
+        try:
+            ask(self.top, "cat-file", "-e", f"{commit}:{inside}")
+        except GitError:
+            return False
+        return True
+
     def changes(self, old: str, new: str | None) -> dict[str, str]:
         """Path now -> path then of what differs between a commit and another, or (None) the index; "" for a file that
         was not there then. Raises HistoryError."""
@@ -163,11 +172,26 @@ def repository(folder: str) -> Repository | None:
     try:
         top = os.fsdecode(ask(current, "rev-parse", "--show-toplevel")).rstrip("\n")
     except GitError as problem:
-        raise HistoryError(str(problem)) from None
+        said = str(problem)
+        if "dubious ownership" in said:  # a container's work tree: whoever trusts it says so to git
+            said += f" (`git config --global --add safe.directory {current}` trusts it)"
+        raise HistoryError(said) from None
     # A repository can name any folder as its work tree; ours is the one that was found, by whatever name it goes.
     if not top or os.path.realpath(top) != os.path.realpath(current):
         raise HistoryError(f"{current} is not the work tree of its repository")
     return Repository(current)
+
+
+def gone(path: str, revision: str) -> bool:
+    """Whether a path that is not there now was there at an earlier revision: a list of changed files names it, too."""
+    folder = os.path.dirname(os.path.abspath(path))
+    while not os.path.isdir(folder):
+        folder = os.path.dirname(folder)
+    try:
+        tree = repository(folder)
+        return tree is not None and tree.held(tree.base(revision), path)
+    except HistoryError:
+        return False
 
 
 def folder_of(paths: Sequence[str]) -> str:

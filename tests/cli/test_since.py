@@ -386,6 +386,53 @@ def test_no_such_revision(tree: Path, run: Run) -> None:
     assert not (tree / "x").exists()
 
 
+def test_a_file_that_is_gone_may_be_named(tree: Path, run: Run) -> None:
+    """`epochlint check --since main $(git diff --name-only main)` names what was deleted, too."""
+    (tree / "other.yaml").write_text(config(4))
+    commit(tree)
+    (tree / "other.yaml").unlink()
+    (tree / "sft.yaml").write_text(config(16))
+    assert _codes(_since(run, "HEAD", "other.yaml", "sft.yaml")) == ["LRN001"]
+    alone = run("check", "--since", "HEAD", "other.yaml")
+    assert (alone.status, alone.out) == (0, "No findings: 0 runs in 0 files.\n")
+    for words in (["other.yaml"], ["--since", "HEAD", "never.yaml"], ["--since", "HEAD~1", "other.yaml"]):
+        done = run("check", *words)
+        assert done.status == 2
+        assert "no such file or folder" in done.err
+
+
+def test_a_clone_that_borrows_objects(tree: Path, tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    git(tmp_path, "clone", "-q", "--shared", str(tree), "borrower")
+    (tmp_path / "borrower" / "sft.yaml").write_text(config(16))
+    monkeypatch.chdir(tmp_path / "borrower")
+    assert _codes(_since(run, "HEAD")) == ["LRN001"]
+    shutil.rmtree(tree / ".git")
+    (tmp_path / "borrower" / "sft.yaml").write_text(BOTH)
+    _still_checked(_since(run, "HEAD", "sft.yaml"), "git cannot tell what 'HEAD' is: error: unable to normalize")
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root gives files away")
+def test_a_repository_of_somebody_else(tree: Path, run: Run) -> None:
+    (tree / "sft.yaml").write_text(BOTH)
+    os.chown(tree, 65534, 65534)
+    os.chown(tree / ".git", 65534, 65534)
+    _still_checked(_since(run, "HEAD", "sft.yaml"), "`git config --global --add safe.directory")
+    assert run("check", "sft.yaml").status == 1
+
+
+def test_one_file_that_became_two(tree: Path, run: Run) -> None:
+    """Which part of the old file a new one continues is not guessed."""
+    both = "".join(config(batch).replace("out", f"out{batch}") + "---\n" for batch in (2, 4))
+    (tree / "sft.yaml").write_text(both)
+    commit(tree)
+    (tree / "sft.yaml").unlink()
+    (tree / "small.yaml").write_text(config(16).replace("out", "out2"))
+    (tree / "large.yaml").write_text(config(32).replace("out", "out4"))
+    assert _codes(_since(run, "HEAD")) == []
+    commit(tree)
+    assert _codes(_since(run, "HEAD~1")) == []
+
+
 def test_no_git_at_all(project: Path, run: Run) -> None:
     (project / "sft.yaml").write_text(BOTH)
     _still_checked(_since(run, "HEAD"), "not inside a git work tree")
