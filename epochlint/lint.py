@@ -136,7 +136,7 @@ class Checked:
 class Report:
     """What a check found."""
 
-    __slots__ = ("below", "changes", "files", "findings", "rules", "runs", "skipped", "sources", "suppressed")
+    __slots__ = ("below", "changes", "files", "findings", "passed", "rules", "runs", "skipped", "sources", "suppressed")
 
     def __init__(self) -> None:
         self.findings: list[Finding] = []
@@ -148,6 +148,9 @@ class Report:
         self.skipped: list[Skipped] = []
         self.sources: dict[str, Source] = {}  # by shown path
         self.below: dict[str, str] = {}  # shown path -> path below the folder that was given
+        self.passed: dict[
+            str, str
+        ] = {}  # shown path -> path of what says nothing by itself, though a script may load it
 
 
 def check(options: Options) -> Report:
@@ -191,6 +194,7 @@ def check(options: Options) -> Report:
         report.runs.append(Checked(run, scenarios, judge, baselines))
     found = together(judged, joined.corners)
     found.extend(rules.observed([*joined.observations, *_unreadable(documents, options, report)]))
+    documents += _loaded(found, lookup, report)
     shown = _shown(found, {document.source.path for _, document in documents})
     report.findings, report.suppressed = silence(shown, documents, settings, rules)
     report.rules = rules.every()
@@ -219,6 +223,7 @@ def _documents(options: Options, settings: Nearest, lookup: Lookup, report: Repo
                 report.skipped.append(Skipped(found.shown, source.reason))
             continue
         if not may_matter(source, path, settings.of(path)):
+            report.passed[source.path] = path
             continue
         document = _read(source, report)
         if document is None:
@@ -285,6 +290,15 @@ def _broken(problem: Problem, document: Document) -> bool:
     if problem.kind == "relaxed":
         return any(not entry.companion for entry, _ in registry.recognise(document))
     return problem.kind == "syntax"
+
+
+def _loaded(findings: list[Finding], lookup: Lookup, report: Report) -> Iterable[tuple[str, Document]]:
+    """The files with findings that were asked for, say nothing by themselves, and are loaded by a script."""
+    for shown in sorted({finding.path for finding in findings} & report.passed.keys()):
+        document = lookup.read(report.passed[shown])
+        if document is not None:
+            report.sources[shown] = document.source
+            yield report.passed[shown], document
 
 
 def _shown(findings: list[Finding], given: set[str]) -> list[Finding]:

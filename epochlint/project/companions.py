@@ -28,6 +28,10 @@ class Companions:
         self.accelerate: Mapping | None = None
         self.deepspeed: Mapping | None = None
 
+    def files(self) -> list[str]:
+        """The shown paths of the files."""
+        return [one.span.source.path for one in (self.accelerate, self.deepspeed) if one is not None]
+
 
 def find(lookup: Lookup, base: str, mappings: Sequence[Mapping], named: dict[str, list[Scalar]]) -> Companions:
     """What a run's settings and its launch name. `named` are the launch's files by role."""

@@ -85,7 +85,7 @@ class Comparisons:
                 raise HistoryError("not inside a git work tree")
             given = os.path.abspath(asked.paths[0]) if asked.stdin is not None else None
             earlier = Earlier(
-                tree, asked.since or "HEAD", self._lookup, self._joined.runs, asked.assume.versions(), self._said,
+                tree, asked.since or "HEAD", self._lookup, self._joined, asked.assume.versions(), self._said,
                 staged=asked.staged, asked=asked.since is not None, given=given,
             )  # fmt: skip
         except HistoryError as problem:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from epochlint.documents.document import Document
     from epochlint.project.inline import Said
+    from epochlint.project.join import Joined
     from epochlint.project.repository import Repository
     from epochlint.run.run import Run
     from epochlint.run.versions import Versions
@@ -177,14 +178,25 @@ class Earlier:
     another repository (a submodule), of which nothing can be told. `moved`: the change is one to other GPUs.
     """
 
-    __slots__ = ("_pairs", "_read_data", "changed", "elsewhere", "joined", "lookup", "moved", "said", "then")
+    __slots__ = (
+        "_now",
+        "_pairs",
+        "_read_data",
+        "changed",
+        "elsewhere",
+        "joined",
+        "lookup",
+        "moved",
+        "said",
+        "then",
+    )
 
     def __init__(
         self,
         repository: Repository,
         revision: str,
         lookup: Lookup,
-        runs: Sequence[Run],
+        now: Joined,
         assumed: Versions,
         said: Said,
         *,
@@ -192,9 +204,10 @@ class Earlier:
         asked: bool = True,
         given: str | None = None,
     ) -> None:
-        """`runs` are those of today; `staged`: they stand in the index; `asked`: somebody asked for the comparison;
+        """`now` are the runs of today; `staged`: they stand in the index; `asked`: somebody asked for the comparison;
         `given`: one run is read from standard input under that path. Raises HistoryError."""
         self._read_data = asked and not staged
+        self._now = now
         commit = repository.base(revision)
         self.lookup = lookup
         self.changed = repository.changes(commit, None)
@@ -202,11 +215,11 @@ class Earlier:
         self.then = Stored(repository, files, files.keys() | self.changed.keys(), lookup.given_root)
         self.elsewhere: set[str] = set()
         if not staged:
-            self._compare(path for run in runs for path in self._files_of(run))
+            self._compare(path for run in now.runs for path in self._files_of(run))
             self._compare(path for path in lookup.holding(PROCESSES) if path in self.then)
         if given is not None and given in files:
             self.changed[given] = given
-        touched = [run for run in runs if self.touches(run)]
+        touched = [run for run in now.runs if self.touches(run)]
         wanted = [self._then(path) for run in touched for path in self._written_in(run)]
         documents = [
             (path, document)
@@ -272,12 +285,8 @@ class Earlier:
         return any(path in self.changed for path in self._files_of(run))
 
     def _files_of(self, run: Run) -> Iterator[str]:
-        """The files that a run was read from: those it is written in, and those in which its settings stand."""
-        yield from self._written_in(run)
-        for known in run.settings.values():
-            span = known.span or known.key_span
-            if span is not None:
-                yield self._absolute(span.source.path)
+        """The files that a run was read from."""
+        return map(self._absolute, self._now.files_of(run))
 
     def _written_in(self, run: Run) -> tuple[str, ...]:
         return tuple(self._absolute(path) for path in (run.path, run.launch) if path)

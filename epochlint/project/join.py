@@ -27,11 +27,13 @@ from epochlint.trouble import KIND, told
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import ast
     from collections.abc import Callable, Iterable, Iterator
     from typing import TypeVar
 
     from epochlint.documents.python import PythonDocument
     from epochlint.documents.python.model import Call, Dataclass, Feed, Parser
+    from epochlint.documents.python.syntax import Locator
     from epochlint.documents.shell import Command
     from epochlint.project.launch import Start
     from epochlint.project.modules import Modules
@@ -64,14 +66,38 @@ class Skipped:
 class Joined:
     """What a set of documents comes to."""
 
-    __slots__ = ("companions", "corners", "observations", "runs", "skipped")
+    __slots__ = ("companions", "corners", "observations", "parts", "runs", "skipped")
 
     def __init__(self) -> None:
+        self.parts: dict[str, set[str]] = {}  # by shown path: those of the files that were read for what is in it
         self.runs: list[Run] = []
         self.companions: dict[int, Companions] = {}  # by id of the run
         self.corners: dict[int, Corner] = {}  # by id of the run, where a sweep starts it
         self.observations: list[Observation] = []
         self.skipped: list[Skipped] = []
+
+    def note(self, path: str, part: str) -> None:
+        """A file is read for what stands in another; both by their shown paths."""
+        self.parts.setdefault(path, set()).add(part)
+
+    def files_of(self, run: Run) -> set[str]:
+        """The shown paths of the files that a run was read from: config and launch, the scripts and modules between
+        them, companions, and those in which its settings stand."""
+        left = [path for path in (run.path, run.launch) if path]
+        companions = self.companions.get(id(run))
+        if companions is not None:
+            left += companions.files()
+        found: set[str] = set()
+        while left:
+            path = left.pop()
+            if path not in found:
+                found.add(path)
+                left += self.parts.get(path, ())
+        for known in run.settings.values():
+            span = known.span or known.key_span
+            if span is not None:
+                found.add(span.source.path)
+        return found
 
 
 class Launch:
@@ -247,7 +273,10 @@ class Joiner:
         def load(name: str, inside: str | None) -> Source | None:
             folder = os.path.join(os.path.dirname(path), inside or "")
             found = self.lookup.resolve(name, folder) if inside is not None else None
-            return self.lookup.source(found) if found is not None and self.lookup.is_file(found) else None
+            source = self.lookup.source(found) if found is not None and self.lookup.is_file(found) else None
+            if source is not None:
+                self.joined.note(document.source.path, source.path)
+            return source
 
         return shell.read(document.source, load=load)
 
@@ -291,6 +320,8 @@ class Joiner:
             source = self.lookup.source(path) if path is not None and self.lookup.is_file(path) else None
             if source is not None:
                 from epochlint.project.processes import count_by_hosts
+
+                self.joined.note(launch.document.source.path, source.path)
 
                 count_by_hosts(launch.start, source.text)
 
@@ -460,6 +491,8 @@ class Joiner:
         python = self._python(document, launch)
         if python is None or document is None:
             return False
+        if launch is not None:
+            self.joined.note(launch.document.source.path, document.source.path)
         found = launch is not None and self._start_others(path, python)
         for load in python.loads:
             loaded = load.document
@@ -634,20 +667,27 @@ class Joiner:
             for base in bases:
                 found = self.lookup.document(named, base)
                 if found is not None:
+                    self.joined.note(document.source.path, found.source.path)
                     return found
             return None
 
+        def imported(name: str, level: int, importing: Source) -> tuple[Locator, ast.Module] | None:
+            found = look_up(name, level, importing)
+            if found is not None:
+                self.joined.note(document.source.path, found[0].source.path)
+            return found
+
         flags = launch.start.arguments if launch is not None else None
         environment = _environment(launch) if launch is not None else None
-        find = self.modules.finder(os.path.join(folder, os.path.basename(document.source.path)), *bases[1:])
+        look_up = self.modules.finder(os.path.join(folder, os.path.basename(document.source.path)), *bases[1:])
         if document.syntax == "notebook":
             from epochlint.documents import notebook
 
-            return notebook.read(document.source, load=load, flags=flags, environment=environment, find=find)
+            return notebook.read(document.source, load=load, flags=flags, environment=environment, find=imported)
         from epochlint.documents import python
 
         names = bool(registry.of_module(document.source.text))
-        return python.read(document.source, load=load, flags=flags, environment=environment, find=find, names=names)
+        return python.read(document.source, load=load, flags=flags, environment=environment, find=imported, names=names)
 
     # Configs ------------------------------------------------------------------------------------------------------
 

@@ -301,7 +301,7 @@ class Budget:
             name = str(scheduler.value)
             self._facts["warmup_used"] = Known(name not in self.era.counting.unwarmed)
             self._facts["decays"] = Known(name not in _FLAT)
-        elif self.get("always_warmed").value:
+        if self.get("always_warmed").value:
             self._facts["warmup_used"] = Known(True)
 
     # Cadence ----------------------------------------------------------------------------------------------------------

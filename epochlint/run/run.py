@@ -25,7 +25,7 @@ numbers, shares are fractions of one, rates are what the optimizer is given.
 | scheduler | the schedule's name in transformers' words where it has one |
 | warmup_steps, warmup_ratio | as written |
 | shortest_counts | True where the trainer asks for epochs and steps, and the smaller number ends the run |
-| always_warmed | True where a service warms up whatever its schedule is |
+| always_warmed | True where a service or an optimizer warms up whatever the schedule is |
 | schedule_steps | length of the decay, where it is written by hand |
 | eval_strategy, save_strategy, logging_strategy | "no", "steps", "epoch", "best" |
 | eval_steps, save_steps, logging_steps | steps, or a share of the run below 1 |

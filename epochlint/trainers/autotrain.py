@@ -37,6 +37,7 @@ _KEYS = {
     "epochs": "epochs",
     "learning_rate": "lr",
     "weight_decay": "weight_decay",
+    "optimizer": "optimizer",
     "scheduler": "scheduler",
     "warmup_ratio": "warmup_ratio",
     "logging_steps": "logging_steps",

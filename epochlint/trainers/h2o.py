@@ -11,7 +11,7 @@ from epochlint.documents.document import Mapping, Sequence
 from epochlint.run.counting import Counting, Steps
 from epochlint.run.known import DEFAULT, DERIVED, UNKNOWN, Known
 from epochlint.run.run import DataSource, Era, Run
-from epochlint.trainers.settings import Loader, Taker, text_of
+from epochlint.trainers.settings import MISSING, Loader, Taker, text_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -42,6 +42,7 @@ def read(reading: Reading) -> Run:
     taker.number("epochs", ("training", "epochs"), default=Known(1, DEFAULT))
     taker.derive("max_steps", Known(None, DERIVED))
     taker.flag("drop_last", ("training", "drop_last_batch"), default=True)
+    taker.word("optimizer", ("training", "optimizer"), default=MISSING)
     taker.number("learning_rate", ("training", "learning_rate"), default=1e-4)
     taker.number("weight_decay", ("training", "weight_decay"), default=0.0)
     lora = taker.flag("lora", ("training", "lora"), default=True)

@@ -15,7 +15,7 @@ from epochlint.run.known import DEFAULT, DERIVED, UNKNOWN, WRITTEN, Known, unkno
 from epochlint.run.run import DataSource, Era, Run
 from epochlint.trainers import tables
 from epochlint.trainers.row_checks import texts_missing
-from epochlint.trainers.settings import Loader, Taker, text_of
+from epochlint.trainers.settings import MISSING, Loader, Taker, text_of
 from epochlint.trainers.slips import slips
 
 TYPE_CHECKING = False
@@ -72,6 +72,7 @@ def read(reading: Reading) -> Run:
     taker.whole("warmup_steps", ("train", "lr_warmup_steps"), default=usual["warmup_steps"])
     _devices(taker)
     taker.derive("scheduler", Known("cosine", DERIVED))
+    taker.word("optimizer", ("optimizer", "class_path"), "optimizer", default=MISSING)
     taker.number("learning_rate", ("optimizer", "init_args", "lr"))
     taker.number("weight_decay", ("optimizer", "init_args", "weight_decay"))
     taker.number("min_rate", ("train", "min_lr"))

@@ -16,7 +16,7 @@ from epochlint.run.known import DERIVED, UNKNOWN, Known
 from epochlint.run.run import DataSource, Era, Run
 from epochlint.trainers import tables
 from epochlint.trainers.omegaconf import resolved
-from epochlint.trainers.settings import Loader, Taker, text_of
+from epochlint.trainers.settings import MISSING, Loader, Taker, text_of
 from epochlint.trainers.slips import slips
 
 TYPE_CHECKING = False
@@ -79,6 +79,7 @@ def read(reading: Reading) -> Run:
         else:
             taker.derive("batch_unknown", Known(True, DERIVED))
     taker.flag("drop_last", ("train_loader", "drop_last"), default=True)
+    taker.word("optimizer", ("optimizer", "name"), default=MISSING)
     taker.number("learning_rate", ("optimizer", "lr"))
     taker.number("weight_decay", ("optimizer", "weight_decay"))
     taker.word("scheduler", ("scheduler", "name"), words=_SCHEDULES)

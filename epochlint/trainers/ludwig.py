@@ -6,7 +6,7 @@ from epochlint.documents.document import Mapping
 from epochlint.run.counting import Counting
 from epochlint.run.known import DERIVED, UNKNOWN, Known
 from epochlint.run.run import Era, Run
-from epochlint.trainers.settings import Loader, Taker, text_of
+from epochlint.trainers.settings import MISSING, Loader, Taker, text_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -35,6 +35,7 @@ def read(reading: Reading) -> Run:
     taker.whole("accumulation", ("trainer", "gradient_accumulation_steps"), default=UNKNOWN)
     taker.number("epochs", ("trainer", "epochs"))
     taker.whole("max_steps", ("trainer", "train_steps"))
+    taker.word("optimizer", ("trainer", "optimizer", "type"), default=MISSING)
     taker.number("learning_rate", ("trainer", "learning_rate"))
     taker.number("beta", ("trainer", "beta"))
     kind = text_of(reading.node("trainer", "type"))

@@ -73,6 +73,7 @@ def read(reading: Reading) -> Run:
     taker.whole("accumulation", "grad_accumulation_steps", default=1)
     taker.whole("max_steps", "iters", default=1000)
     taker.derive("gpus", Known(1, DEFAULT))
+    taker.word("optimizer", "optimizer", default="adam")
     taker.number("learning_rate", "learning_rate", default=1e-5)
     taker.derive("drop_last", Known(True, DERIVED))
     _schedule(taker)

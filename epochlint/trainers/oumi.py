@@ -51,6 +51,7 @@ _KEYS = {
     "max_steps": "max_steps",
     "learning_rate": "learning_rate",
     "weight_decay": "weight_decay",
+    "optimizer": "optimizer",
     "scheduler": "lr_scheduler_type",
     "warmup_steps": "warmup_steps",
     "warmup_ratio": "warmup_ratio",

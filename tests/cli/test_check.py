@@ -339,3 +339,18 @@ def test_a_baseline_that_is_none(warned: Path, run: Run) -> None:
     done = run("a.yaml")
     assert done.status == 2
     assert "known.json: not a baseline of epochlint" in done.err
+
+
+def test_findings_in_a_file_that_only_a_script_makes_a_config(project: Path, run: Callable[..., Done]) -> None:
+    """A file of plain names is nobody's config, until a script takes its settings from there."""
+    (project / "train.py").write_text(
+        "import yaml\nfrom transformers import AutoModelForCausalLM, Trainer, TrainingArguments\n"
+        "values = yaml.safe_load(open('values.yaml'))\n"
+        "args = TrainingArguments('out', learning_rate=values['rate'], max_steps=values['length'])\n"
+        "Trainer(AutoModelForCausalLM.from_pretrained('Qwen/Qwen2.5-7B'), args, train_dataset=load()).train()\n"
+    )
+    (project / "values.yaml").write_text("rate: 0.3\nlength: 500\n")
+    assert "values.yaml:1:7: warning LRN002" in run("check", "--output-format", "concise", ".").out
+    assert "LRN002" not in run("check", "--output-format", "concise", "train.py").out  # the hook looks at it by itself
+    (project / "values.yaml").write_text("rate: 0.3  # epochlint: ignore[LRN002] -- a toy\nlength: 500\n")
+    assert run("check", ".").status == 0

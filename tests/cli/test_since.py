@@ -107,6 +107,66 @@ def test_a_change_that_moves_to_other_gpus(tree: Path, run: Run) -> None:
     assert _codes(_since(run, "HEAD", "--assume", "gpus=8")) == ["LRN001"]
 
 
+def test_a_companion_alone_changes_the_run(tree: Path, run: Run) -> None:
+    """Nothing changes but the file that the launch names: its processes, or DeepSpeed's own batch."""
+    processes = "compute_environment: LOCAL_MACHINE\ndistributed_type: MULTI_GPU\nnum_machines: 1\nnum_processes: {}\n"
+    (tree / "multi.yaml").write_text(processes.format(2))
+    (tree / "run.sh").write_text("accelerate launch --config_file multi.yaml -m trl.scripts.sft --config sft.yaml\n")
+    commit(tree)
+    (tree / "multi.yaml").write_text(processes.format(8))
+    done = _since(run, "HEAD", "--changed-only")
+    assert _codes(done) == ["LRN001"]
+    assert "the effective batch went from 4 to 16" in done.out
+    (tree / "multi.yaml").write_text(processes.format(2) + "# as before\n")
+    assert _codes(_since(run, "HEAD")) == []
+
+
+SCRIPT = """\
+import yaml
+import constants
+from transformers import AutoModelForCausalLM, Trainer, TrainingArguments
+
+with open("values.yaml") as file:
+    values = yaml.safe_load(file)
+args = TrainingArguments("out", per_device_train_batch_size=values["rows"], learning_rate=float(values["rate"]),
+                         gradient_accumulation_steps=constants.PARTS)
+Trainer(AutoModelForCausalLM.from_pretrained("Qwen/Qwen2.5-0.5B"), args, train_dataset=load()).train()
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "text"), [("values.yaml", "rows: 32\nrate: 2e-5\n"), ("constants.py", "PARTS = 16\n")]
+)
+def test_only_a_file_changes_that_a_script_reads(tree: Path, run: Run, name: str, text: str) -> None:
+    (tree / "train.py").write_text(SCRIPT)
+    (tree / "values.yaml").write_text("rows: 4\nrate: 2e-5\n")
+    (tree / "constants.py").write_text("PARTS = 2\n")
+    commit(tree)
+    (tree / name).write_text(text)
+    done = _since(run, "HEAD", "--changed-only")
+    assert _codes(done) == ["LRN001"]
+    assert ASKED in done.out
+    assert '"path": "values.yaml"' in done.out
+    (tree / name).write_text("# another\n" + text.replace("32", "4").replace("16", "2"))
+    assert _codes(_since(run, "HEAD")) == []
+
+
+def test_only_a_file_changes_that_a_launch_sources(tree: Path, run: Run) -> None:
+    (tree / "train.py").write_text(
+        "from transformers import HfArgumentParser, Trainer, TrainingArguments\n"
+        "(args,) = HfArgumentParser(TrainingArguments).parse_args_into_dataclasses()\nTrainer(args=args).train()\n"
+    )
+    (tree / "run.sh").write_text(
+        "source gpus.sh\ntorchrun --nproc_per_node $GPUS train.py --output_dir out --learning_rate 2e-5\n"
+    )
+    (tree / "gpus.sh").write_text("GPUS=2\n")
+    commit(tree)
+    (tree / "gpus.sh").write_text("GPUS=8\n")
+    done = _since(run, "HEAD")
+    assert _codes(done) == ["LRN001"]
+    assert "the effective batch went from 16 to 64" in done.out
+
+
 def test_a_new_config_is_compared_with_nothing(tree: Path, run: Run) -> None:
     (tree / "other.yaml").write_text(config(16))
     assert _codes(_since(run, "HEAD")) == []

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import re
+
+from epochlint.patterns import Pattern
+
 # Every file with a call that some trainer or provider reads holds one of these.
 WORDS = (
     "Trainer",
@@ -66,6 +70,9 @@ def may_spawn(text: str) -> bool:
 _OPENERS = ("yaml", "json.load", "toml", "OmegaConf", "pydantic", "dataclass")
 
 
+_CONSTANT = Pattern(r"^[A-Z][A-Z0-9_]*(?:\s*:[^=\n]+)?\s*=[^=]", re.MULTILINE)
+
+
 def may_set(text: str) -> bool:
     """Whether a module that a training script imports can say anything about its settings."""
-    return may_train(text) or any(word in text for word in _OPENERS)
+    return may_train(text) or any(word in text for word in _OPENERS) or _CONSTANT.search(text) is not None

@@ -10,7 +10,7 @@ import re
 
 from epochlint.documents.document import Mapping, Scalar
 from epochlint.documents.scalars import boolean, number
-from epochlint.run.known import DEFAULT, UNKNOWN, Known, between, unknown
+from epochlint.run.known import DEFAULT, DERIVED, UNKNOWN, Known, between, unknown
 from epochlint.trainers.settings import MISSING
 
 TYPE_CHECKING = False
@@ -28,6 +28,7 @@ DEFAULTS: dict[str, object] = {
     "max_steps": None,
     "learning_rate": 5e-5,
     "weight_decay": 0.0,
+    "optimizer": MISSING,  # a form of AdamW, by version
     "scheduler": "linear",
     "warmup_steps": 0,
     "warmup_ratio": None,
@@ -51,6 +52,7 @@ KEYS: dict[str, tuple[str, ...]] = {
     "max_steps": ("max_steps",),
     "learning_rate": ("learning_rate",),
     "weight_decay": ("weight_decay",),
+    "optimizer": ("optim",),
     "scheduler": ("lr_scheduler_type",),
     "warmup_steps": ("warmup_steps",),
     "warmup_ratio": ("warmup_ratio",),
@@ -64,6 +66,10 @@ KEYS: dict[str, tuple[str, ...]] = {
     "max_grad_norm": ("max_grad_norm",),
     "metric_for_best": ("metric_for_best_model",),
 }
+
+# Optimizers without a schedule that are given `warmup_steps` themselves, a share not (transformers 4.46.3 to 5.24.0,
+# `trainer.py`, `trainer_optimizer.py`).
+_WARMS_ITSELF = re.compile("schedule_free_(?:adamw|sgd)", re.IGNORECASE)
 
 # Words that Python code says with an enum's member, and the deprecated spelling of steps.
 _STRATEGIES = {"no": "no", "steps": "steps", "epoch": "epoch", "best": "best", "false": "no"}
@@ -89,6 +95,16 @@ def _take_family(taker: Taker, prefix: tuple[str, ...]) -> None:
     node = found[0].value if found is not None else None
     if isinstance(node, Scalar) and isinstance(node.value, str) and _OTHER_FAMILIES.search(node.value):
         taker.derive("language_model", Known(False, span=node.span))
+
+
+def _take_optimizer(
+    taker: Taker, prefix: tuple[str, ...], paths: tuple[str | tuple[str, ...], ...], default: object
+) -> None:
+    """`optim`; before 5.0 `adafactor` takes its place (transformers 4.57.6, `training_args.py`)."""
+    taker.word("optimizer", *paths, default=default)
+    old = taker.entry([(*prefix, "adafactor")])
+    if old is not None and boolean(old[0].value):
+        taker.derive("optimizer", Known("adafactor", old[1], key_span=old[0].key_span, span=old[0].value.span))
 
 
 def take_common(
@@ -124,8 +140,11 @@ def take_common(
     taker.number("learning_rate", *paths("learning_rate"), default=default("learning_rate"))
     taker.number("weight_decay", *paths("weight_decay"), default=default("weight_decay"))
     taker.number("max_grad_norm", *paths("max_grad_norm"), default=default("max_grad_norm"))
+    _take_optimizer(taker, prefix, paths("optimizer"), default("optimizer"))
     taker.word("scheduler", *paths("scheduler"), default=default("scheduler"), words=_SCHEDULES)
-    taker.number("warmup_steps", *paths("warmup_steps"), default=default("warmup_steps"))
+    steps = taker.number("warmup_steps", *paths("warmup_steps"), default=default("warmup_steps"))
+    if steps.by_hand and _WARMS_ITSELF.search(str(taker.run.setting("optimizer").value)):
+        taker.derive("always_warmed", Known(True, DERIVED))
     taker.number("warmup_ratio", *paths("warmup_ratio"), default=default("warmup_ratio"))
     for name in ("eval_strategy", "save_strategy", "logging_strategy"):
         taker.word(name, *paths(name), default=default(name), words=_STRATEGIES)

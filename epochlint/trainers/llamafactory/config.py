@@ -74,7 +74,6 @@ class _Reader:
         taker.number("beta", "pref_beta", default=MISSING)
         taker.whole("sequence_length", "cutoff_len", default=MISSING)
         taker.word("model", "model_name_or_path", default=MISSING)
-        taker.word("optimizer", "optim", default=MISSING)
         muon = hf.entry("use_muon")
         if muon is not None and boolean(muon.value):  # takes the optimizer's place (`trainer_utils.py`)
             taker.derive("optimizer", Known("muon", WRITTEN, key_span=muon.key_span))

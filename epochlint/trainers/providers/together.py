@@ -36,11 +36,19 @@ def recognise(document: Document) -> list[Mapping]:
         for mapping in document.mappings()
         if "training_file" in mapping
         and "model" in mapping
-        and any(key in mapping for key in _OWN)
+        and (any(key in mapping for key in _OWN) or _names_upload(mapping))
         and not any(
             key in mapping for key in ("hyperparameters", "hyper_parameters", "status", "object", "training_files")
         )
     ]
+
+
+def _names_upload(mapping: Mapping) -> bool:
+    """Whether a file that was uploaded is trained on at a rate of one's own: of the services that give such names
+    ("file-..."), the others take a multiplier, or keep the rate in a section."""
+    file = mapping.get("training_file")
+    uploaded = isinstance(file, Scalar) and isinstance(file.value, str) and file.value.startswith("file-")
+    return uploaded and "n_epochs" in mapping and "learning_rate" in mapping
 
 
 _SHORT = {"t": "training_file", "M": "model", "ne": "n_epochs", "c": "n_checkpoints", "b": "batch_size",

@@ -28,6 +28,7 @@ FILES: list[tuple[str, str, str]] = [
         '{"model": "m", "training_file": "file-a", "n_epochs": 3, "training_type": {"type": "Lora"}}',
     ),
     ("together", "job.json", '{"model": "m", "training_file": "file-a", "n_epochs": 3, "n_checkpoints": 1}'),
+    ("together", "job.json", '{"model": "m", "training_file": "file-a", "n_epochs": 3, "learning_rate": 1e-5}'),
     (
         "mistral-api",
         "job.json",
