@@ -22,8 +22,8 @@ NUMBERS = ("gpus", "records", "tokens")
 WORDS = {"purpose": ("smoke", "overfit")}
 PACKAGES = (
     "accelerate", "autotrain", "axolotl", "deepspeed", "fms-hf-tuning", "instructlab", "instructlab-training", "litgpt",
-    "llamafactory", "llm-foundry", "mlx-lm", "ms-swift", "nemo-automodel", "oumi", "torchtune", "training-hub",
-    "transformers", "trl", "unsloth", "verl", "peft", "datasets", "torch", "openai", "together",
+    "llamafactory", "llm-foundry", "mlx-lm", "ms-swift", "nemo-automodel", "openrlhf", "oumi", "torchtune",
+    "training-hub", "transformers", "trl", "unsloth", "verl", "peft", "datasets", "torch", "openai", "together",
 )  # fmt: skip
 
 OPERATORS = ("=", "==", "===", ">=", "<=", "~=")

@@ -26,8 +26,8 @@ _LOCKED = Pattern(r"""name\s*=\s*["']([\w.-]+)["']\s*\n\s*version\s*=\s*["']([^"
 _POETRY = Pattern(r"""^\s*([A-Za-z0-9][\w.-]*)\s*=\s*(?:\{[^}\n]*version\s*=\s*)?["']([\^~=<>!]?[^"']*)["']""")
 _PACKAGES = frozenset({
     "accelerate", "autotrain-advanced", "axolotl", "datasets", "deepspeed", "fms-hf-tuning", "instructlab",
-    "instructlab-training", "litgpt", "llamafactory", "llm-foundry", "mlx-lm", "ms-swift", "oumi", "peft", "torchtune",
-    "training-hub", "transformers", "trl", "unsloth", "verl",
+    "instructlab-training", "litgpt", "llamafactory", "llm-foundry", "mlx-lm", "ms-swift", "openrlhf", "oumi", "peft",
+    "torchtune", "training-hub", "transformers", "trl", "unsloth", "verl",
 })  # fmt: skip
 _NAMES = Pattern(
     r"^(?:requirements[\w.-]*\.(?:txt|in|lock)|[\w.-]*requirements\.txt|constraints[\w.-]*\.txt|pyproject\.toml|setup\.(?:py|cfg)"

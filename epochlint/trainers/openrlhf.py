@@ -2,38 +2,33 @@
 
 Read in openrlhf 0.11.2 (`cli/train_sft.py`, `train_dpo.py`, `train_rm.py`, `train_ppo_ray.py`, `prepare_datasets` in
 `trainer/ppo_trainer.py`, `utils/deepspeed/deepspeed.py`); the flags without dots are those of 0.5 to 0.9. The batch is
-that of a step over all workers; a worker takes batch / micro batch / workers micro-batches. The length of the schedule:
+that of a step over all workers; a worker takes batch / micro batch / workers micro-batches. Recorded in
+tests/conformance:
 
-    SFT with dots    floor(E x floor(floor(N / w) / micro) / accumulation)
-    SFT before, DPO, reward and KTO    ceil(E x floor(N / batch))
-    PPO and its kin  floor(N x answers / batch) x episodes x E, of N prompts
+    SFT, DPO, reward and KTO    floor(E x floor(floor(N / w) / micro) / accumulation) updates, on over the ends of
+                                passes; refused where a pass has none (SFT since 0.11.2: where the whole run has none)
+    PPO and its kin             floor(N x answers / batch) x episodes x E, of N prompts
 
-The warmup is ceil(share x length), 0.03 by default; a save cadence of -1 is none, an evaluation cadence of -1 is once a
-pass.
+The warmup is ceil(share x schedule), 0.03 by default. The schedule is as long as the run in SFT since 0.11.2, else
+ceil(E x floor(N / batch)), a few steps less. A save cadence of -1 is none, an evaluation cadence of -1 once a pass.
 """
 
 from __future__ import annotations
 
+from math import ceil
+
 from epochlint.documents.document import Mapping
-from epochlint.run.counting import (
-    Counting,
-    Steps,
-    after,
-    by_global_batch,
-    epochs_times,
-    floor_of_rows,
-    happenings,
-    limited,
-    share_up,
-)
+from epochlint.run.counting import Counting, Steps, Warmup, after, by_global_batch, happenings, share_up
 from epochlint.run.known import DEFAULT, DERIVED, UNKNOWN, Known
 from epochlint.run.run import DataSource, Era, Run
+from epochlint.run.versions import VersionRange
+from epochlint.trainers import openrlhf_refusals, tables
 from epochlint.trainers.settings import Loader, Taker, text_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from epochlint.documents.document import Document
-    from epochlint.run.counting import Get, Shape, Warmup
+    from epochlint.run.counting import Get, Shape
     from epochlint.trainers.trainer import Reading
 
 LABEL = "openrlhf"
@@ -50,8 +45,16 @@ _COMMANDS: dict[str, tuple[str, int | None, int | None, float | None]] = {
     "ppo_ray": ("ppo", None, 1, None),
     "ppo": ("ppo", None, 1, None),
 }
+_BY_LOADER = "0.11.2"
 # Estimators of the advantage that name a method; the others are PPO or REINFORCE.
 _ESTIMATORS = {"group_norm": "grpo", "dr_grpo": "grpo", "rloo": "rloo"}
+# Sequence (ring attention) and tensor parallel sizes.
+_PARALLEL = (
+    ("ds", "ring_attn_size"),
+    "ring_attn_size",
+    ("ds", "tensor_parallel_size"),
+    "ds_tensor_parallel_size",
+)
 _ANSWERS = (("rollout", "n_samples_per_prompt"), "n_samples_per_prompt")
 
 
@@ -67,19 +70,21 @@ def claims(program: tuple[str, ...], arguments: Mapping) -> bool:
 def read(reading: Reading) -> Run:
     kind = reading.command[1].removeprefix(_MODULE) if len(reading.command) > 1 else "sft"
     dotted = any("." in entry.key for entry, _ in reading.entries())
+    table = tables.load("openrlhf", kind)
+    flags = reading = openrlhf_refusals.under_full_names(reading, table)
     reading = reading.nested()
-    versions = reading.versions.of("openrlhf")
+    versions = openrlhf_refusals.told_by_flags(flags, table)
     run = Run(LABEL, reading.document.source, reading.span, (), reading.versions)
     run.version = versions.low if versions.pinned else None
     method, micro, epochs, rate = _COMMANDS.get(kind, _COMMANDS["sft"])
     taker = Taker(run, reading, LOADER)
     online = kind.startswith("ppo")
-    counting = _ONLINE if online else _SFT if kind == "sft" and dotted else _PAIRS
-    run.eras = (Era("", counting, {"openrlhf": versions}),)
+    run.eras = _eras(kind, versions)
     taker.whole("global_batch", ("train", "batch_size"), "train_batch_size", default=128)
     size = Known(micro, DEFAULT) if micro is not None else UNKNOWN
     taker.whole("per_device_batch", ("train", "micro_batch_size"), "micro_train_batch_size", default=size)
     taker.number("epochs", ("train", "max_epochs"), "max_epochs", default=epochs)
+    taker.derive("max_steps", Known(None, DERIVED))  # there is none
     taker.whole("sample_cap", ("data", "max_samples"), "max_samples")
     taker.number("warmup_ratio", "lr_warmup_ratio", ("actor", "lr_warmup_ratio"), default=0.03)
     taker.number("weight_decay", ("adam", "weight_decay"), ("actor", "adam", "weight_decay"), "l2", default=UNKNOWN)
@@ -89,10 +94,25 @@ def read(reading: Reading) -> Run:
     taker.number("learning_rate", *keys, default=Known(rate, DEFAULT) if rate is not None else UNKNOWN)
     taker.number("beta", ("model", "beta"), "beta", default=0.1 if method == "dpo" else UNKNOWN)
     _method(taker, method, online)
-    _parallel(taker)
+    taker.product("parallel", *_PARALLEL)
     _cadences(taker, online)
     _data(taker, online)
+    openrlhf_refusals.check(taker, flags, kind, table, versions)
     return run
+
+
+def _eras(kind: str, versions: VersionRange) -> tuple[Era, ...]:
+    """SFT counts by its loader since 0.11.2 (`cli/train_sft.py`)."""
+    if kind != "sft":
+        return (Era("", _ONLINE if kind.startswith("ppo") else _PAIRS, {"openrlhf": versions}),)
+    found = []
+    if versions.meets(None, _BY_LOADER):
+        older = versions.narrowed(VersionRange(below=_BY_LOADER))
+        found.append(Era("<= 0.11.1", _PAIRS, {"openrlhf": older}))
+    if versions.meets(_BY_LOADER, None):
+        newer = versions.narrowed(VersionRange(_BY_LOADER))
+        found.append(Era(f">= {_BY_LOADER}", _SFT, {"openrlhf": newer}))
+    return tuple(found)
 
 
 def _method(taker: Taker, method: str, online: bool) -> None:
@@ -117,17 +137,6 @@ def _method(taker: Taker, method: str, online: bool) -> None:
     if rank.number is not None:
         taker.derive("tuning", Known("full" if rank.number < 1 else "qlora" if four.value else "lora", DERIVED))
     run.settings.pop("four_bits", None)
-
-
-def _parallel(taker: Taker) -> None:
-    """Sequence (ring attention) and tensor parallel sizes."""
-    product = 1
-    for name in ("ring_attn_size", "tensor_parallel_size"):
-        size = taker.whole("parallel_size", ("ds", name), name, f"ds_{name}", default=1)
-        product *= int(size.number) if size.number and size.number >= 1 else 1
-    taker.run.settings.pop("parallel_size", None)
-    if product > 1:
-        taker.derive("parallel", Known(product, DERIVED))
 
 
 def _cadences(taker: Taker, online: bool) -> None:
@@ -157,10 +166,25 @@ def _records(rows: Known, get: Get) -> Known:
     return after(rows, lambda count: min(count, int(cap))) if cap is not None and cap >= 0 else rows
 
 
+def _updates(shape: Shape) -> int:
+    """Micro-batches of all passes over those of an update."""
+    accumulation, rest = divmod(shape.effective, shape.per_device * shape.workers)
+    if rest or accumulation < 1:  # refused; or the micro-batch is not known
+        return int(shape.epochs * (shape.records // shape.effective))
+    batches = shape.records // shape.workers // shape.per_device
+    return int(shape.epochs * batches) // accumulation
+
+
 def _sft(shape: Shape) -> Steps:
-    batches = (shape.records // shape.workers) // shape.per_device
-    natural = int(batches * shape.epochs) // shape.accumulation
-    return Steps(max(1, batches // shape.accumulation) if natural else 0, natural, natural)
+    total = _updates(shape)
+    return Steps(max(1, shape.records // shape.effective) if total else 0, total, total)
+
+
+def _pairs(shape: Shape) -> Steps:
+    """Data that does not fill one batch is refused (`trainer/dpo_trainer.py`, `fit`)."""
+    per_epoch = shape.records // shape.effective
+    total = _updates(shape) if per_epoch else 0
+    return Steps(per_epoch, total, total)
 
 
 def _online(shape: Shape) -> Steps:
@@ -173,6 +197,17 @@ def _online(shape: Shape) -> Steps:
 def _warmup(get: Get) -> Warmup | None:
     share = get("warmup_ratio").number
     return share_up(share) if share is not None and share >= 0 else None
+
+
+def _warmup_of_schedule(get: Get) -> Warmup | None:
+    """Of the schedule's own length, where the rows are known; else that of the run, which is close to it."""
+    found, share = _warmup(get), get("warmup_ratio").number
+    rows, whole, epochs = _records(get("rows"), get).number, get("global_batch").number, get("epochs").number
+    if found is None or share is None or rows is None or not whole or whole < 1 or epochs is None:
+        return found
+    length = ceil(epochs * (rows // whole))
+    steps = ceil(length * share)
+    return Warmup(lambda total, natural: steps, found.key, found.share, f"ceil({length} x {share:g})")
 
 
 def _evaluations(get: Get, total: int, per_epoch: int) -> int | None:
@@ -193,7 +228,5 @@ def _checkpoints(get: Get, total: int, per_epoch: int) -> int | None:
 
 
 _SFT = Counting(_sft, _warmup, by_global_batch, _records, _evaluations, _checkpoints)
-_PAIRS = Counting(
-    limited(floor_of_rows, epochs_times), _warmup, by_global_batch, _records, _evaluations, _checkpoints
-)  # fmt: skip
+_PAIRS = Counting(_pairs, _warmup_of_schedule, by_global_batch, _records, _evaluations, _checkpoints)
 _ONLINE = Counting(_online, _warmup, by_global_batch, _records, None, _checkpoints)

@@ -19,6 +19,7 @@ from tests.conformance import (
     test_loaders,
     test_mlx_lm,
     test_ms_swift,
+    test_openrlhf,
     test_torchtune,
     test_trl,
     test_xtuner,
@@ -103,6 +104,9 @@ def trainers() -> list[Recorded]:
     def loaded(name: str, case: dict[str, Any]) -> list[Finding]:
         return check_project(*test_loaders.project(case)).findings
 
+    def openrlhf(name: str, case: dict[str, Any]) -> list[Finding]:
+        return check_project(*test_openrlhf.project(case)).findings
+
     newest_hf = list(load("hf")["results"])[-1]
     newest_trl = list(load("trl")["results"])[-1]
     return [
@@ -120,5 +124,6 @@ def trainers() -> list[Recorded]:
         Recorded("LLM Foundry", "loaders", "llm-foundry 0.22.0", loaded, test_loaders.UNFORESEEN),
         Recorded("mistral-finetune", "loaders", "mistral-finetune 1943535", loaded, test_loaders.UNFORESEEN),
         Recorded("XTuner", "xtuner", "0.1.23", plain(test_xtuner.project), {}),
+        Recorded("OpenRLHF", "openrlhf", test_openrlhf.NEWEST, openrlhf, test_openrlhf.UNFORESEEN),
         Recorded("DeepSpeed", "deepspeed", "0.19.8", plain(test_deepspeed.project), test_deepspeed.UNFORESEEN),
     ]  # fmt: skip

@@ -25,13 +25,14 @@ def facts(launch: str, *names: str, records: int = 1000, **assume: object) -> li
         # floor(floor(N / w) / micro) x E // accumulation: 8 workers, 62 batches, 4 micro-batches a step
         ("sft", NEW.format(epochs=1), 1000, 15),
         ("sft", NEW.format(epochs=2), 1000, 31),  # what is left of a pass counts for the next
-        ("sft", SIZES.format(epochs=2), 1000, 30),  # before: 2 x floor(1000 / 64)
-        ("dpo", NEW.format(epochs=2), 1000, 30),
+        ("sft", SIZES.format(epochs=2), 1000, 31),
+        ("dpo", NEW.format(epochs=2), 1000, 31),
         ("dpo", SIZES.format(epochs=1), 1000, 15),
         ("rm", SIZES.format(epochs=1), 1000, 15),
-        ("kto", SIZES.format(epochs=3), 1000, 45),
+        ("kto", SIZES.format(epochs=3), 1000, 46),
         ("sft", NEW.format(epochs=1) + " --data.max_samples 640", 1000, 10),
-        ("sft", NEW.format(epochs=1) + " --ds.ring_attn_size 2", 1000, 15),  # four workers, 125 batches of 8
+        # four workers, 125 batches of 8
+        ("sft", NEW.format(epochs=1) + " --ds.ring_attn_size 2 --ds.packing_samples", 1000, 15),
     ],
 )
 def test_steps(kind: str, flags: str, records: int, total: int) -> None:

@@ -208,15 +208,16 @@ def fixed(*names: str) -> Part:
     return lambda _: Read({name: Field("any?", "computed") for name in names})
 
 
-def flags(path: str, receiver: str = r".*", unprefixed: str = "") -> Part:
+def flags(path: str, receiver: str = r".*", unprefixed: str = "", *, spelt: bool = False) -> Part:
     """Arguments of an argparse parser: those that a variable matching `receiver` was given. `unprefixed`: a prefix
-    without which the name is taken too."""
+    without which the name is taken too. `spelt`: every long option as a command line has it, not where it is put."""
 
     def read(reader: Reader) -> Read | None:
         module = reader.release.module(path)
         if module is None:
             return None
         found = Read({}, "", [module.path])
+        loops = _loops(module.tree) if spelt else {}
         for call in ast.walk(module.tree):
             if (
                 isinstance(call, ast.Call)
@@ -225,13 +226,45 @@ def flags(path: str, receiver: str = r".*", unprefixed: str = "") -> Part:
                 and re.fullmatch(receiver, dotted_name(call.func.value))
             ):
                 name, key = _flag(reader, module, call)
-                if name:
+                for option in _options(call, loops) if spelt else ():
+                    found.keys.setdefault(option, key)
+                if name and not spelt:
                     found.keys.setdefault(name, key)
                     if unprefixed and name.startswith(unprefixed):
                         found.keys.setdefault(name.removeprefix(unprefixed), key)
         return found if found.keys else None
 
     return read
+
+
+def _loops(tree: ast.Module) -> dict[str, list[str]]:
+    """`for prefix in ("actor", "critic")`: the texts that a name runs over."""
+    found: dict[str, list[str]] = {}
+    for node in ast.walk(tree):
+        if (
+            isinstance(node, ast.For)
+            and isinstance(node.target, ast.Name)
+            and isinstance(node.iter, (ast.Tuple, ast.List))
+        ):
+            texts = [one.value for one in node.iter.elts if isinstance(one, ast.Constant)]
+            found[node.target.id] = [text for text in texts if isinstance(text, str)]
+    return found
+
+
+def _options(call: ast.Call, loops: dict[str, list[str]]) -> list[str]:
+    """The long options of an `add_argument`, in loops those of each round."""
+    found: list[str] = []
+    for argument in call.args:
+        texts = [""]
+        for part in argument.values if isinstance(argument, ast.JoinedStr) else [argument]:
+            ends: list[str] = []
+            if isinstance(part, ast.Constant):
+                ends = [str(part.value)]
+            elif isinstance(part, ast.FormattedValue) and isinstance(part.value, ast.Name):
+                ends = loops.get(part.value.id, [])
+            texts = [text + end for text in texts for end in ends]
+        found += [text[2:] for text in texts if text.startswith("--")]
+    return found
 
 
 def _flag(reader: Reader, module: Module, call: ast.Call) -> tuple[str, Field]:

@@ -307,6 +307,20 @@ RECIPES: dict[str, Recipe] = {
         },
         root="autotrain/",
     ),
+    "openrlhf": Recipe(
+        "openrlhf",
+        """
+            0.3.6.post1 0.3.8 0.4.3 0.4.6 0.5.0 0.5.4 0.5.9 0.6.0 0.6.4 0.7.0 0.7.5 0.8.0 0.8.3 0.8.6 0.8.9 0.8.11 0.9.0
+            0.9.3 0.9.6 0.9.8 0.9.10 0.10.0 0.10.1 0.10.2 0.10.3 0.10.4 0.11.0 0.11.1 0.11.2
+        """,
+        {
+            name: flags(f"openrlhf.cli.train_{name}", "parser", spelt=True)
+            for name in ("sft", "dpo", "rm", "kto", "kd", "prm", "ppo", "ppo_ray")
+        },
+        root="openrlhf/",
+        nested=False,
+        needs=("transformers", "deepspeed"),
+    ),
     "llm-foundry": Recipe(
         "llm-foundry",
         "0.9.0 0.11.0 0.13.0 0.15.0 0.17.0 0.19.0 0.21.0 0.22.0",

@@ -72,11 +72,11 @@ class Release:
 
 
 def _inner(name: str, sdist: bool) -> str:
-    """Path inside the import root: a sdist's own folder and `src/` are taken off."""
+    """Path inside the import root: a sdist's own folder and `src/` are taken off, a wheel's folder of data likewise."""
     if sdist:
         name = name.split("/", 1)[1] if "/" in name else name
         name = name.removeprefix("src/")
-    return name
+    return re.sub(r"^[^/]+\.data/(?:purelib|platlib)/", "", name)
 
 
 def _requirement(line: str, found: dict[str, str]) -> None:

@@ -6,12 +6,11 @@ keys), `hparams/finetuning_args.py`, `train/tuner.py`.
 
 from __future__ import annotations
 
-import os
-
 from epochlint.documents.scalars import boolean, number
 from epochlint.run.counting import Counting
 from epochlint.run.known import DEFAULT, UNKNOWN, WRITTEN, Known, between
 from epochlint.trainers import tables
+from epochlint.trainers.copies import declared
 from epochlint.trainers.hf import keys, refusals
 from epochlint.trainers.hf.counting import after_split
 from epochlint.trainers.hf.reader import Hf
@@ -101,16 +100,7 @@ class _Reader:
         """Unknown keys that a copy of LLaMA-Factory in the project declares itself."""
         reading = self.hf.reading
         odd = {entry.key for entry, _ in reading.entries() if not table.known(entry.key) and entry.key.isidentifier()}
-        resolve = getattr(reading.lookup, "resolve", None)
-        if not odd or resolve is None:
-            return frozenset()
-        for above in ("", "..", "../..", "../../.."):
-            for package in ("llamafactory", "llmtuner"):
-                for folder in (f"src/{package}", package):
-                    found = resolve(os.path.join(above, folder), reading.base)
-                    if found is not None and os.path.isdir(found):
-                        return frozenset(odd & _words(found, odd))
-        return frozenset()
+        return declared(reading, odd, ("llamafactory", "llmtuner"))
 
     # Settings -----------------------------------------------------------------------------------------------------
 
@@ -220,30 +210,6 @@ def _records(rows: Known, get: Get) -> Known:
     if get("packing").value is True:
         return between(1 if rows.low else 0, rows.high, basis=rows.basis)
     return rows
-
-
-def _words(folder: str, wanted: set[str]) -> set[str]:
-    """Which of the names stand in a folder's Python files: at most 600 files of 300 KB are looked at."""
-    found: set[str] = set()
-    looked = 0
-    for place, folders, files in os.walk(folder):
-        folders.sort()
-        for name in sorted(files):
-            if not name.endswith(".py") or looked >= 600:
-                continue
-            looked += 1
-            path = os.path.join(place, name)
-            if not os.path.isfile(path):  # opening a pipe would wait for ever
-                continue
-            try:
-                with open(path, "rb") as file:
-                    text = file.read(300 * 1024)
-            except OSError:
-                continue
-            found.update(word for word in wanted if word.encode("utf-8", "surrogatepass") in text)
-            if found == wanted:
-                return found
-    return found
 
 
 __all__ = ["LABEL", "claims", "read", "recognise"]
