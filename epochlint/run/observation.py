@@ -23,7 +23,7 @@
 | batch_not_divisible | reason | a trainer whose global batch must split evenly |
 | batch_size_unused | written, used | Axolotl |
 | batch_stated | stated, text | a comment |
-| gpu_counts_disagree | counts | a launch |
+| gpu_counts_disagree | counts, stated (by a comment) | a launch |
 | data_parallel | gpus | a plain `python` on several visible devices |
 | scheduler_per_process | reason | an accelerate loop |
 | min_rate | reason, raises (the trainer refuses it) | a schedule with a minimum |
