@@ -160,6 +160,7 @@ TRAINERS: tuple[Entry, ...] = (
     Entry("ludwig", r"input_features|output_features"),
     Entry("mistral_finetune", r"model_id_or_path"),
     Entry("instructlab", r"effective_batch_size|instructlab|training_hub", ("instructlab", "training_hub")),
+    Entry("qlora_pipe", r"pipeline_stages"),
     Entry("litgpt", r"micro_batch_size|lr_warmup_steps|\blitgpt\b"),
     Entry("mlx_lm", r"\biters\b|mlx_lm|mlx-lm"),
     Entry("accelerate", r"distributed_type|compute_environment", companion=True),
