@@ -125,7 +125,7 @@ class Page(_Model):
     code: str = Field(pattern=r"^[A-Z]{2,8}[0-9]{3}$")
     name: str = Field(pattern=r"^[a-z][a-z0-9]*(-[a-z0-9]+)*$")
     family: str = Field(pattern=r"^[A-Z]{2,8}$")
-    since: str = "1.0"
+    since: str = "0.1.0"
     summary: str
     default: bool = True
     thresholds: dict[str, float] = Field(default_factory=dict)
