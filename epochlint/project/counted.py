@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 
-from epochlint.run.known import COUNTED, ESTIMATED, ON_ESTIMATE, Known, between
+from epochlint.run.known import COUNTED, ESTIMATED, ON_ESTIMATE, WRITTEN, Known, between
 from epochlint.run.observation import Observation
 from epochlint.splits import parts as split_parts
 
@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
 _PLACEHOLDER = frozenset({"dummy", "sample", "samples", "toy", "placeholder", "demo", "example", "examples"})
 PLACEHOLDER_ROWS = 50
+TEMPLATE_ROWS = 500
+_FIELD = re.compile(rb"\{\{ ?(?:name|author|NAME|AUTHOR|your_\w+) ?\}\}")
+_LOOKED_AT = 65_536
 
 
 class Counted:
@@ -48,6 +51,9 @@ def count_into(run: Run, survey: Survey) -> None:
     are applied to it.
     """
     max_bytes = survey.max_bytes
+    samples = [source.sample for source in run.training]
+    if samples and None not in samples:
+        run.settings["sampled"] = Known(sum(one or 0 for one in samples), WRITTEN, span=run.training[0].span)
     given = run.settings.get("rows")
     if given is not None and given.number is not None:
         if len(run.training) == 1:
@@ -77,16 +83,23 @@ def count_into(run: Run, survey: Survey) -> None:
             parts = [getattr(count, name) for count in counts]
             if all(part is not None for part in parts) and sum(parts):
                 run.settings[name] = Known(sum(parts), origin, key_span=span, span=span, basis=basis)
-        run.placeholder = (
-            most < PLACEHOLDER_ROWS
-            and not basis
-            and all(
-                _PLACEHOLDER.intersection(re.split(r"[^a-z]+", os.path.basename(path).lower()))
-                for count in counts
-                for path in count.files
-            )
+        files = [path for count in counts for path in count.files]
+        run.placeholder = not basis and (
+            (most < PLACEHOLDER_ROWS and all(map(_only_shows, files)))
+            or (most < TEMPLATE_ROWS and bool(files) and all(_is_template(survey, path) for path in files))
         )
     _count_validation(run, survey, max_bytes)
+
+
+def _only_shows(path: str) -> bool:
+    """Whether a file's name or that of its folder says that it only shows the format."""
+    words = re.split(r"[^a-z]+", "/".join(path.replace(os.sep, "/").split("/")[-2:]).lower())
+    return not _PLACEHOLDER.isdisjoint(words)
+
+
+def _is_template(survey: Survey, path: str) -> bool:
+    """Whether a file's records still hold the fields that their reader is to fill in (`I am {{name}}`)."""
+    return _FIELD.search(survey.start_of(path, _LOOKED_AT)) is not None
 
 
 def _compare(run: Run, assumed: int, survey: Survey, max_bytes: int) -> None:

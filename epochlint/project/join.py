@@ -15,7 +15,7 @@ from epochlint.project.companions import Companions, find
 from epochlint.project.inline import Said
 from epochlint.project.kubernetes import embedded, manifests, processes
 from epochlint.project.lookup import Lookup
-from epochlint.project.requirements import of_script, required
+from epochlint.project.requirements import of_notebook, of_script, required
 from epochlint.project.sweeps import combined, started
 from epochlint.run.known import COMPANION, LAUNCH, WRITTEN, Known
 from epochlint.run.observation import Observation
@@ -802,6 +802,10 @@ class Joiner:
         """`versions`, and for packages that nothing says anything about, what the launch asks for, and what the file
         or the settings assume."""
         found = self.versions(folder)
+        if document.syntax in ("notebook", "python"):
+            for package, versions in of_notebook(document).items():
+                if package not in self.assumed:
+                    found.put(package, versions)
         for package, version in launch.versions.items() if launch is not None else ():
             if package not in found:
                 found.add(package, exactly(version))

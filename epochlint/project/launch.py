@@ -248,7 +248,11 @@ class _Reader:
             rest = words[3:] if base_name(words[2]) == "model" else words[2:]
             return self._launched(rest, name, frozenset())
         if name == "oumi" and len(words) > 2 and base_name(words[1]) == "distributed":
-            return self.program(words[2:], launcher)
+            start = self.program(words[2:], launcher)
+            if start is not None:  # it adds the numbers of processes and nodes by what the machine has
+                said = start.launcher_arguments
+                start.launcher_arguments = Mapping(said.span, said.entries, open_ended=True)
+            return start
         return self._cli(words, name, launcher)
 
     def _start(self, launcher: str, program: tuple[str, ...], rest: list[Node]) -> Start:

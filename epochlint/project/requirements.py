@@ -12,8 +12,10 @@ from epochlint.run.versions import ANY, VersionRange, Versions, canonical, exact
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
+    from epochlint.documents.document import Document
+    from epochlint.documents.python.model import Cell
     from epochlint.project.lookup import Lookup
 
 # name, extras, specifier: "trl[vllm]>=0.12,<1 ; python_version < '3.12'", '"transformers==4.57.6",', "- trl=0.24"
@@ -33,6 +35,13 @@ _NAMES = Pattern(
     r"^(?:requirements[\w.-]*\.(?:txt|in|lock)|[\w.-]*requirements\.txt|constraints[\w.-]*\.txt|pyproject\.toml|setup\.(?:py|cfg)"
     r"|uv\.lock|poetry\.lock|pdm\.lock|Pipfile(?:\.lock)?|environment[\w.-]*\.ya?ml|conda[\w.-]*\.ya?ml)$"
 )
+# What only the project's own developers install: its tests, its documentation, its linters.
+_ASIDE = frozenset(
+    {"dev", "develop", "development", "test", "tests", "testing", "doc", "docs", "lint", "style", "typing", "ci"}
+)
+_INSTALL = Pattern(r"(?m)^[ \t]*([!%]?)[^\n#'\"]*?\bpip3?[ \t]+install\b((?:[^\n\\]|\\\n?)*)")
+_WANTED = Pattern(r"""([A-Za-z0-9][A-Za-z0-9._-]*)(?:\[[^\]]*\])?((?:(?:===|==|~=|!=|<=|>=|<|>)[\w.*+!-]+,?)*)(.*)""")
+_SHELLS = frozenset({"bash", "sh", "shell", "shellscript"})
 _IN_SCRIPT = Pattern(r"(?m)^# /// script$\n((?:^#(?: .*)?$\n)+?)^# ///$")
 _SIZE = 4 * 1024 * 1024
 
@@ -42,13 +51,65 @@ def required(lookup: Lookup, folder: str) -> Versions:
     nearest first."""
     found = Versions()
     for place in above(folder, lookup.root(folder)):
-        names = [path for path in lookup.files(place) if _NAMES.match(os.path.basename(path))]
+        names = [path for path in lookup.files(place) if _of_the_run(os.path.basename(path))]
         extra = os.path.join(place, "requirements")
-        names += [path for path in lookup.files(extra) if path.endswith((".txt", ".in"))]
+        names += [path for path in lookup.files(extra) if path.endswith((".txt", ".in")) and not _aside(path)]
         for path in names:
             for package, versions in _read(path, lookup.start_of(path, _SIZE)):
                 found.add(package, versions)
     return found
+
+
+def _of_the_run(name: str) -> bool:
+    return _NAMES.match(name) is not None and not _aside(name)
+
+
+def _aside(path: str) -> bool:
+    return not _ASIDE.isdisjoint(re.split(r"[-_.]", os.path.basename(path).lower()))
+
+
+def of_notebook(document: Document) -> dict[str, VersionRange]:
+    """What a notebook, or one that is kept as a script, installs for itself, by package; `ANY` where it names no
+    version, or two that exclude each other.
+
+    These count in place of the project's files: most notebooks run where nothing of the project is installed.
+    """
+    found: dict[str, VersionRange] = {}
+    cells: Iterable[Cell] | None = getattr(document, "cells", None)
+    texts = [(cell.source.text, cell.language) for cell in cells or () if cell.kind == "code"]
+    for text, language in texts or [(document.source.text, "python")]:
+        if "install" not in text:
+            continue
+        shell = language in _SHELLS or text.lstrip().startswith(("%%bash", "%%sh", "%%script"))
+        for line in _INSTALL.finditer(text):
+            if line[1] or shell:
+                _install(found, line[2])
+    return found
+
+
+def _install(found: dict[str, VersionRange], line: str) -> None:
+    words = re.split(r"&&|[;|]|\s#", line.replace("\\\n", " "))[0].replace('"', " ").replace("'", " ").split()
+    upgrade = "-U" in words or "--upgrade" in words
+    for word in words:
+        if "://" in word:
+            tagged = _TAGGED.search(word)
+            name = tagged[1] if tagged is not None else word.partition("@")[0].rpartition("/")[2].removesuffix(".git")
+            versions: VersionRange | None = exactly(tagged[2]) if tagged is not None else ANY
+        else:
+            match = _WANTED.match(word)
+            if match is None:
+                continue
+            name = match[1]
+            # A variable's value stands behind it, or nothing does: then what is there already stays, if it may.
+            versions = ANY if match[3] or (upgrade and not match[2]) else specified(match[2]) if match[2] else None
+        name = canonical(name)
+        if name not in _PACKAGES:
+            continue
+        before = found.get(name)
+        if versions is None or before is None:
+            found[name] = before or versions or ANY
+        else:
+            found[name] = ANY if versions is ANY or before.excludes(versions) else before.narrowed(versions)
 
 
 def of_script(text: str) -> Iterator[tuple[str, VersionRange]]:

@@ -108,6 +108,10 @@ class Survey:
     def shown(self, file: str) -> str:
         return self._lookup.shown(file)
 
+    def start_of(self, file: str, most: int) -> bytes:
+        """The bytes of a small file; nothing of one that is larger than `most`."""
+        return self._lookup.start_of(file, most)
+
     def files_of(self, source: DataSource, path: str) -> list[str]:
         """The data files that a path of a source means."""
         known = self._files.setdefault(id(source), {})

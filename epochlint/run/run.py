@@ -31,6 +31,7 @@ numbers, shares are fractions of one, rates are what the optimizer is given.
 | eval_steps, save_steps, logging_steps | steps, or a share of the run below 1 |
 | validation | True where validation data is there, False where certainly none is |
 | load_best, metric_for_best, early_stopping_patience, save_total_limit | |
+| saved_by_script | True where a script saves the model by a call of its own |
 | method, tuning | words of DESIGN: sft, dpo, ...; full, lora, qlora, prefix, ... |
 | beta, num_generations, loss_type | preference and reinforcement tuning |
 | steps_per_generation, generation_batch_size | micro-batches, or completions over all workers, of a generation |
@@ -38,6 +39,8 @@ numbers, shares are fractions of one, rates are what the optimizer is given.
 | lora_rank, optimizer, model, sequence_length | |
 | billed_by_token | True where a service charges the tokens of every pass |
 | language_model | False where the run is certainly no language model's |
+| encoder | True where a model is trained that writes no text: classes, tags, masked words |
+| sampled | rows that somebody took out of the data on purpose, by a number that stands with the data's name |
 | batch_unknown | True where steps cannot come of rows: token batches, a batch found by trial |
 | auto_batch | True where the batch is searched for until it fits into memory |
 | stop_epochs | passes after which the run stops while its schedule goes on (ms-swift's max_epochs) |
@@ -97,12 +100,12 @@ class DataSource:
     itself could tell (no `keep`: all do); `records_of` how many records one row becomes (None: one). `check` judges
     a row as the trainer or provider would: (observation, reason), or None for a good one. `strict` names a reader that
     parses "lines" or one "document" with Python's own json. `rewritten`: the trainer is given something else than the
-    rows of the files.
+    rows of the files. `sample`: a number of rows that stands with the data's name.
     """
 
     __slots__ = (
-        "base", "check", "format", "hub", "keep", "operations", "paths", "records_of", "rewritten", "rows", "span",
-        "split", "strict", "subset",
+        "base", "check", "format", "hub", "keep", "operations", "paths", "records_of", "rewritten", "rows", "sample",
+        "span", "split", "strict", "subset",
     )  # fmt: skip
 
     def __init__(
@@ -122,8 +125,10 @@ class DataSource:
         check: Callable[[object], tuple[str, str] | None] | None = None,
         strict: str | None = None,
         rewritten: bool = False,
+        sample: int | None = None,
     ) -> None:
         self.span = span
+        self.sample = sample
         self.paths = tuple(paths)
         self.base = base
         self.hub = hub

@@ -97,6 +97,10 @@ class VersionRange:
             return self
         return VersionRange(*both, span)
 
+    def excludes(self, other: VersionRange) -> bool:
+        """Whether no version lies in both."""
+        return _both(self.low, self.high, self.below, other.low, other.high, other.below) is None
+
     def meets(self, low: str | None, high: str | None) -> bool:
         """Whether some possible version lies in [low, high)."""
         return _meet(self.low, self.high, self.below, low, high)
@@ -208,6 +212,10 @@ class Versions:
         """Narrow a package further; what was said first wins where the two contradict each other."""
         name = canonical(package)
         self._ranges[name] = self._ranges[name].narrowed(found) if name in self._ranges else found
+
+    def put(self, package: str, found: VersionRange) -> None:
+        """What holds for a package in place of all that was said before."""
+        self._ranges[canonical(package)] = found
 
     def of(self, package: str) -> VersionRange:
         return self._ranges.get(canonical(package), ANY)

@@ -35,6 +35,10 @@ _VALIDATION = 0.05  # JSON data with one file (data/json_data.py)
 
 # The scripts' own defaults where the file leaves a key out (finetune/lora.py, finetune/full.py): train.*
 _USUAL = {"global_batch": 16, "micro": 1, "epochs": 5, "warmup_steps": 100, "save": 1000}
+# pretrain.py: as long as there are tokens to train on, whatever the rows; `train.epochs` is refused.
+_PRETRAINING = {"global_batch": 512, "micro": 4, "epochs": UNKNOWN, "warmup_steps": 2000, "save": 1000}
+# Arguments of pretrain.py only.
+_OF_PRETRAINING = ("model_name", "model_config", "initial_checkpoint_dir", "tokenizer_dir")
 
 
 def recognise(document: Document) -> list[Mapping]:
@@ -62,10 +66,13 @@ def read(reading: Reading) -> Run:
     versions = reading.versions.of("litgpt")
     run.version = versions.low if versions.pinned else None
     run.eras = (Era("", _COUNTING, {"litgpt": versions}),)
-    usual = _USUAL
+    pretraining = _is_pretraining(reading)
+    usual = _PRETRAINING if pretraining else _USUAL
     taker.whole("global_batch", ("train", "global_batch_size"), default=usual["global_batch"])
     taker.whole("per_device_batch", ("train", "micro_batch_size"), default=usual["micro"])
-    taker.number("epochs", ("train", "epochs"), default=Known(usual["epochs"], DEFAULT))
+    taker.number(
+        "epochs", ("train", "epochs"), default=usual["epochs"] if pretraining else Known(usual["epochs"], DEFAULT)
+    )
     limit = taker.whole("max_steps", ("train", "max_steps"))
     if limit.number == 0:
         taker.derive("max_steps", Known(None, limit.origin))  # 0 is no limit
@@ -81,13 +88,19 @@ def read(reading: Reading) -> Run:
     taker.number("eval_steps", ("eval", "interval"), default=100)
     taker.derive("save_strategy", Known("steps", DERIVED))
     taker.derive("eval_strategy", Known("steps", DERIVED))
-    taker.derive("method", Known("pretrain" if "pretrain" in reading.command else "sft", DERIVED))
+    taker.derive("method", Known("pretrain" if pretraining else "sft", DERIVED))
     taker.derive("tuning", _tuning(reading))
     taker.whole("lora_rank", "lora_r")
     _data(taker)
     _check(taker)
     _keys(taker)
     return run
+
+
+def _is_pretraining(reading: Reading) -> bool:
+    if len(reading.command) > 2:
+        return reading.command[2].startswith("pretrain")
+    return any(key in reading for key in _OF_PRETRAINING) and "checkpoint_dir" not in reading
 
 
 def _tuning(reading: Reading) -> Known:

@@ -559,7 +559,7 @@ def _source(text: str | None, span: Span, reading: Reading, share: float | None)
     file = name.endswith((".jsonl", ".json", ".csv", ".parquet", ".txt"))
     local = file or (reading.lookup is not None and reading.lookup.exists(name, reading.base) is True)
     if local:
-        return DataSource(span, paths=(name,), base=reading.base, operations=operations)
+        return DataSource(span, paths=(name,), base=reading.base, operations=operations, sample=sample)
     rows = Known(sample, WRITTEN, span=span) if sample is not None and not share else UNKNOWN
     hub, _, subset = name.removeprefix("HF::").partition(":")
-    return DataSource(span, hub=hub, subset=subset or None, rows=rows, operations=operations)
+    return DataSource(span, hub=hub, subset=subset or None, rows=rows, operations=operations, sample=sample)

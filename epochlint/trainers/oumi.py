@@ -192,12 +192,10 @@ def _source(item: Mapping, reading: Reading) -> DataSource:
     place = item.get("dataset_path") or item.get("dataset_name")
     span = place.span if place is not None else item.span
     sample = number(item.get("sample_count"))
-    operations: list[Callable[[int], int | None]] = []
-    if sample is not None:
-        wanted = int(sample)
-        operations.append(lambda rows: wanted)
+    wanted = int(sample) if sample is not None else None
+    operations: list[Callable[[int], int | None]] = [lambda rows: wanted] if wanted is not None else []
     if path is not None:
-        return DataSource(span, paths=(path,), base=reading.base, split=split, operations=operations)
-    rows = Known(int(sample), WRITTEN, span=span) if sample is not None else UNKNOWN
+        return DataSource(span, paths=(path,), base=reading.base, split=split, operations=operations, sample=wanted)
+    rows = Known(wanted, WRITTEN, span=span) if wanted is not None else UNKNOWN
     subset = text_of(item.get("subset")) or ""
-    return DataSource(span, hub=name, split=split, subset=subset, rows=rows, operations=operations)
+    return DataSource(span, hub=name, split=split, subset=subset, rows=rows, operations=operations, sample=wanted)

@@ -12,7 +12,7 @@ from functools import lru_cache
 from epochlint.documents.document import Mapping, Scalar, Sequence
 from epochlint.documents.scalars import boolean, number
 from epochlint.run.counting import Counting, by_loader, share_down
-from epochlint.run.known import COMPANION, DEFAULT, UNKNOWN, WRITTEN, Known, between
+from epochlint.run.known import COMPANION, DEFAULT, DERIVED, UNKNOWN, WRITTEN, Known, between
 from epochlint.run.run import DataSource, Era
 from epochlint.run.versions import ANY, VersionRange, specified, version_key
 from epochlint.trainers import tables, trl_rows
@@ -215,6 +215,8 @@ def read(reading: Reading) -> Run:
     if _by_own_script(reading):
         hf.consumer.rejects = _stops_at_unknown(reading)
     trl = Trl(hf, owner, table)
+    if trl.patched:
+        hf.consumer.rejects = False  # unslothai/unsloth@015bdef0, `models/rl_config_compat.py`: dropped with a word
     trl.take()
     return trl.finish()
 
@@ -477,6 +479,8 @@ class Trl:
             known = accumulation if newer is True else Known(1, DEFAULT) if newer is False else UNKNOWN
             taker.derive("steps_per_generation", known)
         count = self.hf.setting("num_generations")
+        if self.patched:
+            self._fill_groups(count)
         compares = self.owner in (None, "GRPOConfig", "RLOOConfig")  # completions of one prompt with each other
         if compares and count.by_hand and count.number is not None and count.number < 2 and count.key_span is not None:
             reason = f"{self.owner or 'GRPOConfig'} needs at least 2 completions of each prompt, not {count.number:g}"
@@ -490,6 +494,27 @@ class Trl:
         if both[0] is not None and both[1] is not None:
             reason = "generation_batch_size and steps_per_generation cannot both be set"
             taker.observe("rejected", both[1].key_span, reason=reason, consumer="trl")
+
+    def _fill_groups(self, count: Known) -> None:
+        """After `import unsloth` a batch that does not hold whole groups of completions becomes one group.
+
+        unsloth 2025.2 to 2026.8, `models/rl.py`: first the device's batch had to be a multiple, later batch x
+        accumulation x WORLD_SIZE (1 without a launcher).
+        """
+        batch, accumulation = self.hf.setting("per_device_batch"), self.hf.setting("accumulation")
+        size, group = batch.number, count.number
+        if size is None or group is None or size < 1 or group < 2 or size % group == 0:
+            return
+        if any(_written(self.hf.reading, key) for key in ("steps_per_generation", "generation_batch_size")):
+            return
+        whole = accumulation.number is None or size * accumulation.number % group == 0
+        changed = (
+            between(min(size, group), max(size, group))
+            if whole or self.hf.reading.command[:1] not in ((), ("call",))
+            else Known(int(group), DERIVED, formula=f"one group of {group:g}, by Unsloth")
+        )
+        changed.key_span, changed.span = batch.key_span, batch.span
+        self.run.settings["per_device_batch"] = changed
 
     def _take_model(self) -> None:
         """Model and adapter as the scripts' ModelConfig names them."""

@@ -37,6 +37,9 @@ def recognise(document: Document) -> list[Mapping]:
     return found
 
 
+_BY_ADVANTAGE = {"grpo": "grpo", "grpo_passk": "grpo", "rloo": "rloo"}
+
+
 def claims(program: tuple[str, ...], arguments: Mapping) -> bool:
     """`python -m verl.trainer.main_ppo data.train_batch_size=...`."""
     return program[0] == "module" and len(program) > 1 and program[1].startswith("verl.trainer")
@@ -56,7 +59,9 @@ def read(reading: Reading) -> Run:
     )
     taker.number("learning_rate", rate, default=UNKNOWN)
     taker.number("warmup_ratio", share, default=UNKNOWN)
-    taker.derive("method", Known("sft" if sft and "verl.trainer.main_ppo" not in reading.command else "ppo", DERIVED))
+    # One trainer for all: what it estimates the advantage by says which of them it is.
+    method = _BY_ADVANTAGE.get(text_of(reading.node("algorithm", "adv_estimator")) or "", "ppo")
+    taker.derive("method", Known("sft" if sft and "verl.trainer.main_ppo" not in reading.command else method, DERIVED))
     nodes = taker.whole("nodes", ("trainer", "nnodes"))
     per_node = taker.whole("per_node", ("trainer", "n_gpus_per_node"))
     if nodes.number and per_node.number:

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from epochlint.lint import Options, check
+from tests.helpers import lint_project
 
 U = "unknown"
 HEAD = "from transformers import Trainer, TrainingArguments\n"
@@ -834,3 +835,26 @@ def test_what_is_known(
 
 def _shown(known: Any) -> object:
     return known.value if known.exact else U
+
+
+class TestDataThatOnlyShowsItsFormat:
+    CONFIG = "base_model: Qwen/Qwen2.5-0.5B\nadapter: lora\nlora_r: 8\nmicro_batch_size: 8\nnum_epochs: 3\nlearning_rate: 2.0e-4\n"
+
+    @pytest.mark.parametrize(
+        ("path", "text", "rows", "codes"),
+        [
+            ("data/train.jsonl", "I am Ada.", 20, {"EPO001": "warning", "STP007": "warning"}),
+            ("data/examples.jsonl", "I am Ada.", 20, {"EPO001": "note", "STP007": "note"}),
+            ("data/dataset_examples/dpo_format.jsonl", "I am Ada.", 20, {"EPO001": "note", "STP007": "note"}),
+            ("examples/data/train.jsonl", "I am Ada.", 20, {"EPO001": "warning", "STP007": "warning"}),
+            # Fields that are to be filled in.
+            ("data/train.jsonl", "I am {{name}}.", 90, {"STP007": "note"}),
+            ("data/train.jsonl", "I am {{ item.price }}.", 90, {"STP007": "warning"}),
+            ("data/train.jsonl", "I am {{name}}.", 600, {}),
+        ],
+    )
+    def test_its_size_is_no_finding(self, path: str, text: str, rows: int, codes: dict[str, str]) -> None:
+        lines = "".join(json.dumps({"instruction": f"Who are you, {at}?", "output": text}) + "\n" for at in range(rows))
+        config = self.CONFIG + f"datasets:\n  - path: {path}\n    type: alpaca\n"
+        found = lint_project({"a.yaml": config, path: lines}, {"gpus": 1, "axolotl": "0.16.0"})
+        assert {one.code: one.level for one in found if one.code in ("EPO001", "STP007")} == codes

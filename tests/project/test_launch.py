@@ -633,3 +633,15 @@ spec:
         found = interpret(next(iter(commands_of(document))))
         assert found is not None
         assert (found.processes.value, found.data_parallel) == (expected, False)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "oumi distributed torchrun -m oumi train -c a.yaml",
+        "oumi distributed torchrun --max-restarts 0 -m oumi train -c a.yaml",
+        "oumi distributed accelerate launch -m oumi train -c a.yaml",
+    ],
+)
+def test_a_launcher_behind_another_is_told_its_numbers(text: str) -> None:
+    assert start(text).processes.value is None

@@ -116,6 +116,15 @@ ONE = {"gpus": 1}
         ("STP007", {"max_steps": 101}, None),
         ("STP007", {"rows": 100}, "warning"),
         ("STP007", {"rows": 100, "packing": True}, None),
+        # A number of rows that was asked for with the data, or a very small cap, is a short run on purpose.
+        ("STP007", {**ONE, "rows": 19 * 8, "epochs": 1, "sampled": 19 * 8}, "note"),
+        ("STP007", {**ONE, "rows": 1000, "per_device_batch": 64, "epochs": 1, "sampled": 1000}, "note"),
+        ("STP007", {**ONE, "rows": 1001, "per_device_batch": 64, "epochs": 1, "sampled": 1001}, "warning"),
+        ("STP007", {**ONE, "rows": 100, "epochs": 1, "sampled": 500}, "warning"),  # there are not so many
+        ("STP007", {**ONE, "rows": 100, "epochs": 1, "sample_cap": 100}, "note"),
+        ("STP007", {**ONE, "rows": 101, "epochs": 1, "sample_cap": 101}, "warning"),  # may be a copied one
+        ("PCK002", {**ONE, "rows": 100, "epochs": 1, "packing": True}, "warning"),
+        ("PCK002", {**ONE, "rows": 100, "epochs": 1, "packing": True, "sampled": 100}, "note"),
         ("STP007", {}, None),
         ("STP008", {"epochs": 0}, "error"),
         ("STP008", {"epochs": -1}, "error"),
@@ -162,6 +171,9 @@ ONE = {"gpus": 1}
         ("EPO002", {"epochs": 20}, "note"),
         ("EPO002", {"epochs": 51, "rows": 100000}, "warning"),
         ("EPO002", {"epochs": 51, "language_model": False}, None),
+        ("EPO002", {"epochs": 80, "encoder": True}, None),
+        ("LRN002", {"learning_rate": 4e-3, "tuning": "lora"}, "warning"),
+        ("LRN002", {"learning_rate": 4e-3, "tuning": "lora", "encoder": True}, None),
         ("EPO002", {**ONE, "max_steps": 250, "rows": 100}, "warning"),  # 250 / 13
         ("EPO003", {"epochs": 6, "rows": 1000, "validation": False}, "note"),
         ("EPO003", {"epochs": 6, "rows": 1001, "validation": False}, None),
@@ -282,6 +294,7 @@ ONE = {"gpus": 1}
         ("CKP001", {"max_steps": 120}, None),  # nobody wrote the default
         ("CKP001", {"save_steps": 2000, "save_strategy": "epoch", "max_steps": 1218}, None),
         ("CKP002", {"save_steps": 100, "save_strategy": "no"}, "warning"),
+        ("CKP002", {"save_steps": 100, "save_strategy": "no", "saved_by_script": True}, "note"),
         ("CKP002", {"save_strategy": "no"}, None),
         (
             "CKP003",
@@ -575,6 +588,10 @@ def test_a_rate_is_another_for_another_kind_of_run(other: dict[str, Any]) -> Non
         ({"max_steps": 1000}, {"max_steps": 1900}, "revision", None),
         ({"max_steps": 1000}, {"max_steps": 4000}, "sibling", None),
         ({"max_steps": 5000}, {"max_steps": 1000}, "sibling", "warning"),
+        ({"max_steps": 5000}, {"max_steps": 2000}, "sibling", "note"),  # 10 % is usual
+        ({"max_steps": 5000}, {"max_steps": 1900}, "sibling", "warning"),
+        ({"max_steps": 500}, {"max_steps": 100}, "sibling", "note"),  # a smoke run
+        ({"max_steps": 500}, {"max_steps": 100}, "revision", "warning"),
         ({"max_steps": 4000, "warmup_steps": 100}, {"max_steps": 800}, "revision", None),
         ({"per_device_batch": 4}, {"per_device_batch": 16}, "revision", "warning"),  # the same unknown data
         ({"per_device_batch": 4}, {"per_device_batch": 6}, "revision", None),

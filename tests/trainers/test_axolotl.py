@@ -40,3 +40,13 @@ def test_its_own_deduplication_leaves_an_unknown_number(more: str, records: int 
     known = report.runs[0].scenarios.fact("records")
     assert (known.value, known.high) == (records, 4)
     assert [finding.code for finding in report.findings if finding.code == "DAT003"] == codes
+
+
+@pytest.mark.parametrize(
+    ("line", "method"),
+    [("reward_model: true\n", "reward"), ("process_reward_model: true\n", "reward"), ("reward_model: false\n", "sft")],
+)
+def test_a_reward_model_is_no_supervised_tuning(line: str, method: str) -> None:
+    config = _CONFIG.replace("early_stopping_patience: 3\n", line)
+    [run] = check_project({"a.yml": config}, {"axolotl": "0.16.0"}).runs
+    assert run.scenarios.run.settings["method"].value == method

@@ -156,6 +156,31 @@ class TestDefaults:
     def test_a_written_rate_needs_no_eras(self) -> None:
         assert all("trl" not in era.label for era in call("learning_rate=1e-5").eras)
 
+    @pytest.mark.parametrize(
+        ("batch", "accumulation", "more", "low", "high"),
+        [
+            (1, 1, "", 6, 6),
+            (2, 2, "", 6, 6),
+            (12, 1, "", 12, 12),
+            (2, 3, "", 2, 6),  # whole groups over the accumulation: newer versions leave it
+            (1, 1, ", steps_per_generation=2", 1, 1),
+        ],
+    )
+    def test_unsloth_makes_the_batch_one_group_of_completions(
+        self, batch: int, accumulation: int, more: str, low: int, high: int
+    ) -> None:
+        text = (
+            f"per_device_train_batch_size={batch}, gradient_accumulation_steps={accumulation}, num_generations=6{more}"
+        )
+        known = call(text, "GRPOConfig", head="from unsloth import FastModel\n").setting("per_device_batch")
+        assert (known.low, known.high) == (low, high)
+        assert call(text, "GRPOConfig").setting("per_device_batch").number == batch
+
+    def test_unsloth_drops_what_the_class_does_not_know(self) -> None:
+        text = "loss_type='nll', max_steps=60"
+        assert len(said(call(text, trl="==0.22.2"), "rejected")) == 1
+        assert said(call(text, head="from unsloth import FastModel\n", trl="==0.22.2"), "rejected") == []
+
     def test_unsloth_has_defaults_of_its_own(self) -> None:
         run = call(
             "per_device_train_batch_size=2, warmup_steps=5, max_steps=60", head="from unsloth import FastModel\n"

@@ -359,7 +359,7 @@ def _bind_parameters(
     names.update({name: keywords.pop(name).value for name in _parameters(arguments) if name in keywords})
     for name in _parameters(arguments):
         default = function.defaults.get(name)
-        if vague and not (function.receiver is not None and name == positional[0]):
+        if vague and not (function.receiver is not None and positional[:1] == [name]):
             names[name] = Unknown(site.whole, f"{function.name}() is called in many ways", frozenset((name,)))
         elif name in names:
             continue

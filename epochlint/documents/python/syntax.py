@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import functools
 import re
 import sys
@@ -96,6 +97,8 @@ def bound_in(node: ast.stmt) -> tuple[dict[str, int], int]:
 
 
 # What Python before 3.12 says of the f-strings (PEP 701) and the type parameters (PEP 695) that it does not know.
+# IPython's own lines, as notebooks have them that are kept as scripts (Databricks, "# %%").
+_MAGIC = re.compile(r"(?m)^([ \t]*)([%!][A-Za-z][^\n]*)$")
 _NEWER = re.compile(r"f-string|expected '\('")
 
 
@@ -118,6 +121,11 @@ def parse(source: Source) -> ast.Module | Problem:
             warnings.simplefilter("ignore")
             return ast.parse(text)
     except SyntaxError as error:
+        plain = _MAGIC.sub(_blank, text)
+        if plain != text:
+            with contextlib.suppress(SyntaxError, ValueError, RecursionError, MemoryError), warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                return ast.parse(plain)
         return _syntax_problem(source, error)
     except UnicodeError:
         return Problem("encoding", "not analysed: the text is not valid Unicode", source.span(0, 0))
@@ -126,6 +134,12 @@ def parse(source: Source) -> ast.Module | Problem:
         return Problem("encoding" if "\0" in text else "syntax", f"not analysed: {error}", Span(source, at, at))
     except (RecursionError, MemoryError):
         return Problem("too-deep", "not analysed: nested too deeply", source.span(0, 0))
+
+
+def _blank(found: re.Match[str]) -> str:
+    """A statement that does nothing, as long as the line was."""
+    width = len(found[2])
+    return found[1] + ("pass" if width >= 4 else "0").ljust(width)
 
 
 def _syntax_problem(source: Source, error: SyntaxError) -> Problem:

@@ -144,6 +144,11 @@ def _batch(taker: Taker) -> None:
         taker.derive("batch_unknown", Known(True, DERIVED))
 
 
+def _is_on(taker: Taker, key: str) -> bool:
+    node = taker.reading.node(key)
+    return isinstance(node, Scalar) and boolean(node) is True
+
+
 def _method(taker: Taker) -> None:
     rl = taker.word("rl", "rl", words=_METHODS)
     streaming = taker.flag("streaming", "streaming")
@@ -155,6 +160,8 @@ def _method(taker: Taker) -> None:
         taker.run.writes["streaming"] = entry.key_span
     elif rl.exact and rl.value is not None:
         method = Known(rl.value, rl.origin, key_span=rl.key_span)
+    elif _is_on(taker, "reward_model") or _is_on(taker, "process_reward_model"):
+        method = Known("reward", DERIVED)
     else:
         method = UNKNOWN if not rl.exact else Known("sft", DERIVED)
     if streaming.by_hand and streaming.key_span is not None and streaming.value is True:

@@ -133,7 +133,11 @@ def take_common(
     take_old_batch(taker, prefix)
     taker.whole("accumulation", *paths("accumulation"), default=default("accumulation"))
     taker.whole("per_device_eval_batch", *paths("per_device_eval_batch"), default=default("per_device_eval_batch"))
-    taker.number("epochs", *paths("epochs"), default=default("epochs"))
+    epochs = taker.number("epochs", *paths("epochs"), default=default("epochs"))
+    if epochs.number is not None and epochs.number <= 0:
+        given = taker.entry(paths("epochs"))
+        if given is not None and getattr(given[0].value, "default", False):  # nobody starts the program without them
+            taker.derive("epochs", unknown(epochs.key_span, epochs.span, epochs.origin))
     limit = taker.whole("max_steps", *paths("max_steps"), default=default("max_steps"), off=(-1,))
     if limit.number is not None and limit.number < 0:
         taker.derive("max_steps", Known(None, limit.origin, key_span=limit.key_span, span=limit.span))

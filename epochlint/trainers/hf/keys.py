@@ -357,7 +357,7 @@ def check_numbers(taker: HfTaker, consumer: Consumer, taken: Iterable[str]) -> N
     done = set(taken)
     for entry, _ in taker.reading.entries():
         node = entry.value
-        if entry.key in done:
+        if entry.key in done or entry.key == "local_rank":  # which the launcher's own number replaces
             continue
         if entry.key == "lr_scheduler_kwargs" and isinstance(node, Mapping):
             for inner in node.entries:

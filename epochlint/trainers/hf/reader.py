@@ -116,6 +116,7 @@ class Hf:
         script.take_resume(self.run, around)
         script.take_optimizers(self.run, around)
         script.take_search(self.run, around)
+        script.take_saving(self.run, around)
         return around
 
     # Checking ---------------------------------------------------------------------------------------------------------

@@ -69,6 +69,14 @@ _RECORD = frozenset({
 # Keys that end so hold values in a record, and a list of names at most in a config.
 _VALUES = ("metrics", "results")
 
+# What TrainingArguments does not know, and other programs call these settings: a file that writes one instead is read
+# by a program of its own.
+_OTHER_NAMES = {
+    "per_device_train_batch_size": frozenset({"train_batch_size", "batch_size"}),
+    "num_train_epochs": frozenset({"epochs"}),
+    "learning_rate": frozenset({"lr"}),
+}
+
 _DEPTH = 3
 _SECTIONS = 200
 
@@ -77,8 +85,8 @@ def holds_arguments(mapping: Mapping) -> bool:
     """Whether a mapping's own keys are those of TrainingArguments."""
     keys = mapping.last
     known = len(_KNOWN.intersection(keys))
-    if "train_batch_size" in keys and "per_device_train_batch_size" not in keys:
-        return False  # scripts older than TrainingArguments, which knows no such name
+    if any(not keys.keys().isdisjoint(others) and key not in keys for key, others in _OTHER_NAMES.items()):
+        return False
     if not CORE.isdisjoint(keys):
         return known >= 3 and _plain(mapping)
     if "model_name_or_path" in keys and "dataset_name" in keys and "learning_rate" in keys:

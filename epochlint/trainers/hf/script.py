@@ -65,6 +65,14 @@ _OTHER_MODELS = (
     "Object", "Depth", "Segmentation", "Swin", "ConvNext", "ResNet", "Hubert", "WavLM", "TimeSeries", "Timm",
     "MaskFormer", "SamModel", "PatchTS", "Informer", "Autoformer", "TimesFm",
 )  # fmt: skip
+# Heads on models that do not write text: they are tuned for tens of epochs, at higher rates.
+_ENCODERS = (
+    "ForSequenceClassification",
+    "ForTokenClassification",
+    "ForQuestionAnswering",
+    "ForMultipleChoice",
+    "ForMaskedLM",
+)
 
 
 class Surroundings:
@@ -240,7 +248,18 @@ def sources(data: DatasetNode, entry: Entry, base: str, run: Run) -> Iterator[Da
         operations=[rows_after(one) for one in operations],
         rows=rows,
         rewritten=data.rewritten or any(one.kind in ("map", "pack", "unknown") for one in data.operations),
+        sample=next((size for one in data.operations if (size := _taken(one)) is not None), None),
     )
+
+
+def _taken(operation: Operation) -> int | None:
+    """The number of rows that a program asks for: `select(range(500))`, `train[:500]`."""
+    kind, amount, start, stop = operation.kind, operation.amount, operation.start or 0, operation.stop
+    if kind in ("select", "sample") and isinstance(amount, int):
+        return amount
+    if kind == "slice" and isinstance(stop, int) and isinstance(start, int) and 0 <= start < stop:
+        return stop - start
+    return None
 
 
 def _is_path(name: str) -> bool:
@@ -402,6 +421,8 @@ def take_model(run: Run, around: Surroundings) -> None:
         owner = call.origin or call.callee
         if any(part in owner for part in _OTHER_MODELS):
             run.settings["language_model"] = Known(False, span=call.span)
+        elif any(part in owner for part in _ENCODERS) and not around.name.startswith(("Reward", "PRM")):
+            run.settings["encoder"] = Known(True, span=call.span)
         entry = call.entry("pretrained_model_name_or_path", 0) or call.entry("model_name")
         node = entry.value if entry is not None else None
     if isinstance(node, Scalar) and isinstance(node.value, str):
@@ -430,6 +451,15 @@ def computes_metrics(around: Surroundings) -> bool:
 def evaluates_itself(around: Surroundings) -> bool:
     """Whether the script evaluates or predicts by a call of its own, before or after training."""
     return any(True for _ in around.calls("evaluate", "predict"))
+
+
+def take_saving(run: Run, around: Surroundings) -> None:
+    """Whether the script saves the model by a call of its own."""
+    for call in around.calls("save_model", "save_pretrained_merged", "save_pretrained"):
+        owner = call.callee.lower()
+        if around.trainer is not None and "token" not in owner and "process" not in owner:
+            run.settings["saved_by_script"] = Known(True, WRITTEN, span=call.span)
+            return
 
 
 def take_resume(run: Run, around: Surroundings) -> None:

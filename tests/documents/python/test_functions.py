@@ -274,3 +274,24 @@ def test_what_the_file_defines_hides_an_import_of_that_name() -> None:
     assert (made.origin, made.local) == ("", True)
     assert [other.name for other in document.calls if other.name == "sft"] == []
     assert isinstance(made.argument("learning_rate"), Scalar)
+
+
+def test_a_method_without_positional_parameters_is_called_in_many_ways() -> None:
+    text = "class A:\n    def f(*args, x=1):\n        return x\n"
+    document = script(text + "a = A()\n" + "".join(f"a.f(x={number})\n" for number in range(40)) + "Probe(x=a.f())\n")
+    assert plain(call(document, "Probe").argument("x")) == UNKNOWN
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["%pip install trl==0.22.2", "!ls", "  %time", "%r", '%pip install "a" \'b'],
+)
+def test_a_notebook_that_is_kept_as_a_script(line: str) -> None:
+    document = script(f"a = 1\n{line}\nTrainingArguments(learning_rate=2e-5, x=a)\n".replace("\n  %", "\nif a:\n  %"))
+    assert document.problems == []
+    [found] = document.calls
+    assert found.arguments.get("learning_rate").span.text == "2e-5"
+
+
+def test_a_remainder_is_no_line_of_a_notebook() -> None:
+    assert value("a", before="b = 7\na = (b\n%b)") == 0

@@ -105,3 +105,19 @@ def test_a_block_that_others_merge_is_no_run_of_its_own() -> None:
     merged = "small:\n  <<: *common\n  learning_rate: 2.0e-5\nlarge:\n  <<: *common\n  learning_rate: 1.0e-5\n"
     report = check_project({"c.yaml": common + "  weight_decay: 0.1\n" + merged}, {"gpus": 1, "records": 8000})
     assert sorted(run.scenarios.fact("learning_rate").value for run in report.runs) == [1e-5, 2e-5]
+
+
+@pytest.mark.parametrize(
+    ("line", "known"),
+    [
+        ("batch_size: 4", "per_device_train_batch_size: 8"),
+        ("train_batch_size: 4", "per_device_train_batch_size: 8"),
+        ("epochs: 2", "num_train_epochs: 3"),
+        ("lr: 1.0e-5", "learning_rate: 2.0e-5"),
+    ],
+)
+def test_another_name_for_a_setting_is_another_programs(line: str, known: str) -> None:
+    more = "warmup_ratio: 0.1\nsave_steps: 100\nlogging_steps: 10\nuse_peft: true\n"
+    document = yaml(ARGUMENTS.replace(known, line) + more)
+    assert hf_args.recognise(document) == trl.recognise(document) == []
+    assert len(trl.recognise(yaml(ARGUMENTS + more + line + "\n"))) == 1  # beside the name that it knows

@@ -301,3 +301,67 @@ def test_rows_under_a_field_are_not_those_of_the_file() -> None:
     load = 'data = load_dataset("json", data_files="rows.json", field="data", split="train")'
     files = {"train.py": SCRIPT.format(load=load, rows="data"), "rows.json": '{"data": [{"text": "a"}, {"text": "b"}]}'}
     assert check_project(files).runs[0].scenarios.fact("records").value is None
+
+
+class TestWhatIsTrained:
+    HEAD = "from transformers import *\nfrom trl import RewardTrainer\nfrom peft import get_peft_model\n"
+
+    @pytest.mark.parametrize(
+        ("model", "trainer", "encoder"),
+        [
+            ("AutoModelForSequenceClassification.from_pretrained('roberta-base')", "Trainer", True),
+            ("get_peft_model(AutoModelForTokenClassification.from_pretrained('roberta-base'), None)", "Trainer", True),
+            ("AutoModelForCausalLM.from_pretrained('gpt2')", "Trainer", None),
+            ("AutoModelForSequenceClassification.from_pretrained('gpt2')", "RewardTrainer", None),
+        ],
+    )
+    def test_models_that_write_no_text(self, model: str, trainer: str, encoder: bool | None) -> None:
+        text = f"model = {model}\nargs = TrainingArguments('out')\n{trainer}(model=model, args=args)\n"
+        assert read(text, self.HEAD).setting("encoder").value is encoder
+
+
+class TestRowsAskedFor:
+    @pytest.mark.parametrize(
+        ("data", "sample"),
+        [
+            ("load_dataset('acme/chat', split='train[:500]')", 500),
+            ("load_dataset('acme/chat', split='train[100:500]')", 400),
+            ("load_dataset('acme/chat', split='train').select(range(500))", 500),
+            ("load_dataset('acme/chat', split='train').shuffle(1).select(range(500))", 500),
+            ("load_dataset('acme/chat', split='train[:10%]')", None),
+            ("load_dataset('acme/chat', split='train')", None),
+        ],
+    )
+    def test_of_a_data_set(self, data: str, sample: int | None) -> None:
+        run = read(f"args = TrainingArguments('out')\nTrainer(model, args, train_dataset={data})\n")
+        assert [source.sample for source in run.training] == [sample]
+
+
+@pytest.mark.parametrize(
+    ("call", "saved"),
+    [
+        ("trainer.save_model('out')", True),
+        ("trainer.model.save_pretrained('out')", True),
+        ("tokenizer.save_pretrained('out')", None),
+        ("processor.save_pretrained('out')", None),
+        ("trainer.train()", None),
+    ],
+)
+def test_a_script_that_saves_the_model_itself(call: str, saved: bool | None) -> None:
+    run = read(f"args = TrainingArguments('out')\ntrainer = Trainer(model, args, train_dataset=data)\n{call}\n")
+    assert run.setting("saved_by_script").value is saved
+
+
+def test_no_epochs_and_no_steps_by_default_are_given_by_whoever_starts_it() -> None:
+    flags = "import argparse\np = argparse.ArgumentParser()\np.add_argument('--epochs', type=float)\n"
+    flags += "a = p.parse_args()\n"
+    for value, expected in (("a.epochs if a.epochs else -1", None), ("a.epochs if a.epochs else 2", 2), ("-1", -1)):
+        run = read(f"{flags}args = TrainingArguments('out', num_train_epochs={value})\nTrainer(model, args, data)\n")
+        assert run.setting("epochs").number == expected
+
+
+def test_the_launchers_own_number_may_be_text() -> None:
+    run = read("args = TrainingArguments('out', local_rank='-1')\nTrainer(model, args, data)\n")
+    assert said(run, "number_as_text") == []
+    run = read("args = TrainingArguments('out', adam_epsilon='1e-8')\nTrainer(model, args, data)\n")
+    assert len(said(run, "number_as_text")) == 1
