@@ -12,7 +12,7 @@ from functools import lru_cache
 from epochlint.documents.document import Mapping, Scalar, Sequence
 from epochlint.documents.scalars import boolean, number
 from epochlint.run.counting import Counting, by_loader, share_down
-from epochlint.run.known import COMPANION, DEFAULT, DERIVED, UNKNOWN, WRITTEN, Known, between
+from epochlint.run.known import COMPANION, DEFAULT, DERIVED, UNKNOWN, WRITTEN, Known, between, unknown
 from epochlint.run.run import DataSource, Era
 from epochlint.run.versions import ANY, VersionRange, specified, version_key
 from epochlint.trainers import tables, trl_rows
@@ -131,6 +131,8 @@ _STRATEGIES: dict[str, tuple[str | None, str | None]] = {
     "bfd-requeue": (None, "0.25"),
     "bfd_split": (None, "0.30"),
 }
+
+_EPISODES = re.compile(r"(?:^|_)\w*gym(?:_|$)|(?:^|_)(?:env|environment|episode)s?_")
 
 # Settings whose default is another after `import unsloth`.
 _PATCHED = (
@@ -386,6 +388,7 @@ class Trl:
         taker = self.hf.taker
         self.hf.take_common(self._defaults())
         self._take_method()
+        self._take_limit()
         self._take_packing()
         self._take_length()
         taker.number("beta", "beta", "dpo_beta", default=self.default("beta"))
@@ -441,6 +444,15 @@ class Trl:
             elif method == "dpo" and loss is None and self._told() and not self.hf.reading.open_ended:
                 settings["loss_type"] = Known("sigmoid", DEFAULT)  # in every version read, `dpo_config.py`
             settings["method"] = Known(method, WRITTEN)
+
+    def _take_limit(self) -> None:
+        """In a program of its author's own, beside an environment, `max_steps` may be that of an episode."""
+        reading = self.hf.reading
+        limit = self.hf.setting("max_steps")
+        if reading.via or limit.number is None or METHODS.get(self.owner or "") not in ("grpo", "rloo", "ppo"):
+            return
+        if any(_EPISODES.search(entry.key) and not self.hf.consumer.knows(entry.key) for entry, _ in reading.entries()):
+            self.hf.taker.derive("max_steps", unknown(limit.key_span, limit.span, limit.origin))
 
     def _told(self) -> bool:
         """Whether a call or TRL's own command says which class it is, and not keys that may be another script's."""

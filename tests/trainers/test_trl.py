@@ -459,3 +459,17 @@ def test_the_first_ppo_is_a_loop_of_ones_own(arguments: str, packages: dict[str,
     assert run.setting("method").value == "ppo"
     assert run.setting("learning_rate").value == 1e-5
     assert (run.setting("weight_decay").number is None) == first
+
+
+@pytest.mark.parametrize(
+    ("more", "known"),
+    [
+        ("", 10),
+        ("browsergym_url: https://example.org\n", None),
+        ("env_url: https://example.org\n", None),
+    ],
+)
+def test_a_limit_beside_an_environment_may_be_an_episodes(more: str, known: int | None) -> None:
+    run = read("num_generations: 4\nreward_funcs: [mine]\nmax_completion_length: 32\nmax_steps: 10\n" + more)
+    assert run.setting("method").value == "grpo"
+    assert run.setting("max_steps").number == known
