@@ -11,7 +11,8 @@ from epochlint.project.assumptions import Assumptions
 from epochlint.project.compare import Comparisons
 from epochlint.project.complete import complete, smoke_named
 from epochlint.project.inline import Said
-from epochlint.project.join import Joiner, Skipped
+from epochlint.project.join import Joiner
+from epochlint.project.joined import Skipped
 from epochlint.project.lookup import Lookup
 from epochlint.project.marks import may_launch, may_prepare
 from epochlint.project.scaling import may_scale

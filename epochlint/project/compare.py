@@ -8,7 +8,8 @@ from epochlint.project.assumptions import Assumptions
 from epochlint.project.companions import Companions
 from epochlint.project.complete import complete
 from epochlint.project.family import siblings
-from epochlint.project.join import Joined, Joiner, Skipped
+from epochlint.project.join import Joiner
+from epochlint.project.joined import Joined, Skipped
 from epochlint.project.repository import HistoryError, NoCommitError, folder_of, repository
 from epochlint.rules.engine import Baseline
 from epochlint.run.scenarios import Scenarios

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from epochlint.documents.document import Document
     from epochlint.project.inline import Said
-    from epochlint.project.join import Joined
+    from epochlint.project.joined import Joined
     from epochlint.project.repository import Repository
     from epochlint.run.run import Run
     from epochlint.run.versions import Versions

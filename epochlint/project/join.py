@@ -9,16 +9,19 @@ from __future__ import annotations
 
 import os
 
-from epochlint.documents.document import Document, Mapping, Scalar, mappings_in
-from epochlint.documents.scalars import number
-from epochlint.project.companions import Companions, find
+from epochlint.documents.document import Document, Mapping, Scalar
+from epochlint.project.companions import find
+from epochlint.project.duplicates import duplicates
+from epochlint.project.evaluated import PYTHONS, Evaluated
+from epochlint.project.feeds import fed, raw, reads
 from epochlint.project.inline import Said
-from epochlint.project.kubernetes import embedded, manifests, processes
+from epochlint.project.joined import Joined, Launch, Skipped
+from epochlint.project.kubernetes import embedded, processes
 from epochlint.project.lookup import Lookup
 from epochlint.project.requirements import of_notebook, of_script, required
-from epochlint.project.sweeps import combined, started
-from epochlint.run.known import COMPANION, LAUNCH, WRITTEN, Known
-from epochlint.run.observation import Observation
+from epochlint.project.starts import CONFIG_NAMES, VALUES, Starts, config_elsewhere
+from epochlint.project.sweeps import combined
+from epochlint.run.known import COMPANION, LAUNCH, WRITTEN
 from epochlint.run.versions import Versions, exactly
 from epochlint.settings import Nearest, Settings, SettingsError
 from epochlint.trainers import registry
@@ -27,100 +30,20 @@ from epochlint.trouble import KIND, told
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import ast
     from collections.abc import Callable, Iterable, Iterator
     from typing import TypeVar
 
     from epochlint.documents.python import PythonDocument
-    from epochlint.documents.python.model import Call, Dataclass, Feed, Parser
-    from epochlint.documents.python.syntax import Locator
-    from epochlint.documents.shell import Command
+    from epochlint.documents.python.model import Call, Dataclass, Parser
     from epochlint.project.launch import Start
-    from epochlint.project.modules import Modules
     from epochlint.project.sweeps import Corner
     from epochlint.run.run import Run
-    from epochlint.source import Source
     from epochlint.trainers.registry import Entry
 
     T = TypeVar("T")
 
-_SHELLS = ("shell",)
-_PYTHONS = ("python", "notebook")
 _NOTHING_SAID = frozenset(("output_dir", "0"))
-_CONFIG_NAMES = (".yaml", ".yml", ".json", ".toml")
 _COMMON = frozenset(("hf_args", "trl", "custom"))  # arguments that many programs share, and schemas of one's own
-_VALUES = ("yaml", "json", "toml", "hcl", "sql")
-
-
-class Skipped:
-    """A file that holds no run: why, and its label where it has one ("deepspeed", "template")."""
-
-    __slots__ = ("kind", "path", "reason")
-
-    def __init__(self, path: str, reason: str, kind: str = "") -> None:
-        self.path = path
-        self.reason = reason
-        self.kind = kind
-
-
-class Joined:
-    """What a set of documents comes to."""
-
-    __slots__ = ("companions", "corners", "observations", "parts", "runs", "skipped")
-
-    def __init__(self) -> None:
-        self.parts: dict[str, set[str]] = {}  # by shown path: those of the files that were read for what is in it
-        self.runs: list[Run] = []
-        self.companions: dict[int, Companions] = {}  # by id of the run
-        self.corners: dict[int, Corner] = {}  # by id of the run, where a sweep starts it
-        self.observations: list[Observation] = []
-        self.skipped: list[Skipped] = []
-
-    def note(self, path: str, part: str) -> None:
-        """A file is read for what stands in another; both by their shown paths."""
-        self.parts.setdefault(path, set()).add(part)
-
-    def files_of(self, run: Run) -> set[str]:
-        """The shown paths of the files that a run was read from: config and launch, the scripts and modules between
-        them, companions, and those in which its settings stand."""
-        left = [path for path in (run.path, run.launch) if path]
-        companions = self.companions.get(id(run))
-        if companions is not None:
-            left += companions.files()
-        found: set[str] = set()
-        while left:
-            path = left.pop()
-            if path not in found:
-                found.add(path)
-                left += self.parts.get(path, ())
-        for known in run.settings.values():
-            span = known.span or known.key_span
-            if span is not None:
-                found.add(span.source.path)
-        return found
-
-
-class Launch:
-    """A start of something, with the document in which it stands and its folder; of a sweep, with its corner.
-
-    `versions`: those that the place where it runs is asked for.
-    """
-
-    __slots__ = ("corner", "document", "folder", "start", "versions")
-
-    def __init__(
-        self,
-        start: Start,
-        document: Document,
-        folder: str,
-        corner: Corner | None = None,
-        versions: dict[str, str] | None = None,
-    ) -> None:
-        self.start = start
-        self.document = document
-        self.folder = folder
-        self.corner = corner
-        self.versions = versions or {}
 
 
 class Joiner:
@@ -128,7 +51,7 @@ class Joiner:
     and settings assume."""
 
     __slots__ = (
-        "_barren", "_called", "_launches", "_modules", "_passed_on", "_started", "_starting", "_used", "_versions",
+        "_barren", "_called", "_evaluated", "_passed_on", "_started", "_starting", "_starts", "_used", "_versions",
         "assumed", "joined", "lookup", "said",
     )  # fmt: skip
 
@@ -137,13 +60,13 @@ class Joiner:
         self.said = said if said is not None else Said(Nearest(Settings(), fixed=True), lookup.working)
         self.assumed = assumed
         self.joined = Joined()
+        self._evaluated = Evaluated(lookup, self.joined)
+        self._starts = Starts(lookup, self._evaluated, self.joined)
         self._used: set[str] = set()  # real paths of configs and scripts that a stronger beginning has read
         self._versions: dict[str, Versions] = {}
-        self._launches: dict[str, list[Launch]] = {}
         self._started: set[Launch] = set()
         self._barren: dict[str, bool | None] = {}  # scripts without a run so far; whether that holds for every launch
         self._starting: set[str] = set()  # paths of scripts whose own launches are being read
-        self._modules: Modules | None = None
         self._passed_on: set[tuple[str, int]] = set()  # places of calls whose settings a script has been read with
         self._called: list[tuple[Run, bool]] = []  # runs of Python calls; whether an imported module holds the call
 
@@ -151,20 +74,20 @@ class Joiner:
         """`documents` are pairs of absolute path and document."""
         given = list(documents)
         for path, document in given:
-            for launch in self._alone(document, self.launches, path, document) or ():
+            for launch in self._alone(document, self._starts.launches, path, document) or ():
                 self._alone(document, self._launched, launch)
         for path, document in given:
             if document.syntax == "python" and _may_spawn(document.source.text) and not self._is_used(path):
                 self._alone(document, self._starter, path, document)
         for path, document in given:
-            if document.syntax in _PYTHONS and not self._is_used(path):
+            if document.syntax in PYTHONS and not self._is_used(path):
                 self._alone(document, self._script, path, document)
         self._drop_alone()
         for path, document in given:
             self._alone(document, self._recipe, document)
             self._alone(document, self._queries, path, document)
         for path, document in given:
-            if document.syntax in _VALUES and not self._is_used(path):
+            if document.syntax in VALUES and not self._is_used(path):
                 self._alone(document, self._config, path, document)
                 self._alone(document, self._manifest, path, document)
         return self.joined
@@ -181,7 +104,7 @@ class Joiner:
 
     def _recipe(self, document: Document) -> None:
         """What a training loop of somebody's own does with the settings."""
-        if document.syntax in _PYTHONS:
+        if document.syntax in PYTHONS:
             from epochlint.documents.python.model import PythonDocument
             from epochlint.project.prepared import prepared_schedules
             from epochlint.project.scaling import scaled_rates
@@ -203,83 +126,6 @@ class Joiner:
 
     # Launches -----------------------------------------------------------------------------------------------------
 
-    def launches(self, path: str, document: Document) -> list[Launch]:
-        """The training launches in a document: a shell script, a notebook's `!` lines, a manifest, a workflow."""
-        found = self._launches.get(path)
-        if found is None:
-            found = self._launches[path] = list(self._find_launches(path, document))
-        return found
-
-    def _find_launches(self, path: str, document: Document) -> Iterator[Launch]:
-        if document.syntax in _PYTHONS and "sagemaker" in document.source.text and "entry_" in document.source.text:
-            yield from self._jobs(path, document)
-        document = self._with_sourced(path, document)
-        self._keep_written(path, document)
-        commands = list(_commands(document))
-        if not commands:
-            return
-        from epochlint.project.launch import interpret
-
-        for command, corner in commands:
-            start = interpret(command, corner.entries if corner is not None else ())
-            if start is not None:
-                folder = os.path.dirname(path)  # where nothing says where it is started from
-                yield Launch(start, document, os.path.join(folder, command.folder or ""), corner)
-
-    def _keep_written(self, path: str, document: Document) -> None:
-        """The configs that a shell script writes before it starts something with them."""
-        for name, node in getattr(document, "files", {}).items():
-            from epochlint.documents.embedded import written_inside
-            from epochlint.documents.read import read, syntax_of_name
-            from epochlint.documents.shell.document import filled
-
-            word = filled(node)
-            syntax = syntax_of_name(name)
-            if word is not None and syntax in _VALUES and not name.startswith(("/", "~")):
-                text = read(written_inside(word), syntax)
-                if text is not None:
-                    self.lookup.write(os.path.normpath(os.path.join(os.path.dirname(path), name)), text)
-
-    def _jobs(self, path: str, document: Document) -> Iterator[Launch]:
-        """The scripts of the project that a program's estimators start elsewhere."""
-        from epochlint.project import estimators
-        from epochlint.project.launch import interpret
-
-        python = self._python(document)
-        folder = os.path.dirname(path)
-        for job in estimators.jobs(python) if python is not None else ():
-            script = self.lookup.resolve(job.script, folder)
-            start = interpret(job.command) if script is not None and self.lookup.is_file(script) else None
-            if start is not None:
-                yield Launch(start, document, folder, versions=job.versions)
-
-    def _spawned(self, path: str, python: PythonDocument) -> Iterator[Launch]:
-        """The launches that a script makes itself (`subprocess.run([...])`), as it has been read."""
-        from epochlint.documents.python import spawned
-        from epochlint.project.launch import interpret
-
-        folder = os.path.dirname(path)
-        for command in spawned.commands(python):
-            start = interpret(command)
-            if start is not None:
-                yield Launch(start, python, os.path.join(folder, command.folder or ""))
-
-    def _with_sourced(self, path: str, document: Document) -> Document:
-        """A shell script read with the scripts of the project that it reads itself; any other document as it is."""
-        if not getattr(document, "sourced", None):
-            return document
-        from epochlint.documents import shell
-
-        def load(name: str, inside: str | None) -> Source | None:
-            folder = os.path.join(os.path.dirname(path), inside or "")
-            found = self.lookup.resolve(name, folder) if inside is not None else None
-            source = self.lookup.source(found) if found is not None and self.lookup.is_file(found) else None
-            if source is not None:
-                self.joined.note(document.source.path, source.path)
-            return source
-
-        return shell.read(document.source, load=load)
-
     def _launched(self, launch: Launch) -> None:
         """The runs of a launch, once: a script that is given leads to the launches near it, which may be given, too."""
         if launch in self._started:
@@ -288,14 +134,14 @@ class Joiner:
         before = len(self.joined.runs)
         start = launch.start
         self._count_hosts(launch)
-        configs = self._configs_of(launch)
-        script = self._script_of(launch)
+        configs = self._starts.configs_of(launch)
+        script = self._starts.script_of(launch)
         if start.data_parallel and script is not None and self._may_spread(script):
             from epochlint.project.processes import Count
 
             start.data_parallel = False
             start.processes = Count(reason="the script may spread the model over the GPUs")
-        modules = [path for path in self._modules_of(launch) if path != script]
+        modules = [path for path in self._starts.modules_of(launch) if path != script]
         if script is not None and self._scripted(script, launch, configs):
             self._use(script)
         elif named := [path for path in modules if self._scripted(path, launch, [])]:
@@ -303,12 +149,12 @@ class Joiner:
                 self._use(path)
         else:
             self._direct(launch, configs, script)
-        if launch.document.syntax in _PYTHONS and len(self.joined.runs) > before:
+        if launch.document.syntax in PYTHONS and len(self.joined.runs) > before:
             self._passed_on.add((start.span.source.path, start.span.start))
         for run in self.joined.runs[before:]:
             run.launch = launch.document.source.path
             begun = start if run.environment is None else _begun(start, run.environment)
-            run.observations.extend(launch_observations(begun))
+            run.observations.extend(begun.observations())
             self._place_on_gpus(run, launch, begun)
             if launch.corner is not None:
                 self._corner(run, launch.corner)
@@ -334,45 +180,6 @@ class Joiner:
     def _corner(self, run: Run, corner: Corner) -> None:
         run.label = ", ".join(part for part in (run.label, corner.label) if part)
         self.joined.corners[id(run)] = corner
-
-    def _configs_of(self, launch: Launch) -> list[tuple[str, Document]]:
-        found = []
-        for named in launch.start.configs("config"):
-            path = self.lookup.resolve(named.raw, launch.folder)
-            document = self.lookup.read(path) if path is not None and self.lookup.has_file(path) else None
-            if path is not None and document is not None and document.syntax in _VALUES:
-                found.append((path, document))
-        for named in launch.start.configs("body"):
-            from epochlint.documents import json_document
-            from epochlint.documents.embedded import written_inside
-
-            path = os.path.join(launch.folder, os.path.basename(launch.document.source.path))
-            found.append((path, json_document.read(written_inside(named))))
-        return found
-
-    def _script_of(self, launch: Launch) -> str | None:
-        for named in launch.start.configs("script"):
-            path = self.lookup.resolve(named.raw, launch.folder)
-            if path is not None and self.lookup.is_file(path) and path.endswith(".py"):
-                return path
-        program = launch.start.program
-        if program[:1] == ("module",):  # python -m package.train: the working directory is where it looks
-            return self.modules.path(program[1], os.path.join(launch.folder, ""), self.lookup.working)
-        return None
-
-    def _modules_of(self, launch: Launch) -> list[str]:
-        """The Python modules that a launch names as configs (`xtuner train config.py`)."""
-        found = [self.lookup.resolve(named.raw, launch.folder) for named in launch.start.configs("module")]
-        return [path for path in found if path is not None and self.lookup.is_file(path)]
-
-    @property
-    def modules(self) -> Modules:
-        """The project's own modules; made only for a script."""
-        if self._modules is None:
-            from epochlint.project.modules import Modules
-
-            self._modules = Modules(self.lookup)
-        return self._modules
 
     def _direct(self, launch: Launch, configs: list[tuple[str, Document]], script: str | None) -> None:
         """A launch of a trainer's own program, or of a script that cannot be seen: its flags over its config."""
@@ -408,7 +215,7 @@ class Joiner:
             if script is not None:
                 self._use(script)
             path = os.path.join(launch.folder, os.path.basename(launch.document.source.path))
-            start.arguments.open_ended |= _config_elsewhere(launch)
+            start.arguments.open_ended |= config_elsewhere(launch)
             layers = [Layer(start.arguments, LAUNCH)]
             self._read(entry, launch.document, layers, path, command=start.program, launch=launch, via="argparse")
 
@@ -449,12 +256,14 @@ class Joiner:
 
     def _script(self, path: str, document: Document) -> None:
         """A script or notebook that nothing given starts: with the launches near it that name it, else alone."""
-        python = self._python(document)
+        python = self._evaluated.python(document)
         if python is None:
             return
         before = len(self.joined.runs)
         launches = [
-            launch for launch in self._near(path) if self._script_of(launch) == path or path in self._modules_of(launch)
+            launch
+            for launch in self._near(path)
+            if self._starts.script_of(launch) == path or path in self._starts.modules_of(launch)
         ]
         for launch in launches:
             self._launched(launch)
@@ -465,10 +274,10 @@ class Joiner:
     def _starter(self, path: str, document: Document) -> bool:
         """A script that may start others: as it is launched, else as it stands. Whether runs came of it."""
         before = len(self.joined.runs)
-        launches = [launch for launch in self._near(path) if self._script_of(launch) == path]
+        launches = [launch for launch in self._near(path) if self._starts.script_of(launch) == path]
         for launch in launches:
             self._launched(launch)
-        python = self._python(document) if not launches else None
+        python = self._evaluated.python(document) if not launches else None
         if python is not None:
             self._start_others(path, python)
         return len(self.joined.runs) > before
@@ -488,7 +297,7 @@ class Joiner:
         document = self.lookup.read(path)
         if launch is not None and path in self._barren and self._says_nothing(path, document, launch):
             return False
-        python = self._python(document, launch)
+        python = self._evaluated.python(document, launch)
         if python is None or document is None:
             return False
         if launch is not None:
@@ -497,7 +306,7 @@ class Joiner:
         for load in python.loads:
             loaded = load.document
             if loaded is not None:
-                resolved = self.lookup.resolve(_raw(load.path), os.path.dirname(path))
+                resolved = self.lookup.resolve(raw(load.path), os.path.dirname(path))
                 if resolved is not None:
                     self._use(resolved)
         for parser in python.parsers:
@@ -510,7 +319,7 @@ class Joiner:
             if (call.span.source.path, call.span.start) in self._passed_on:
                 continue
             before = len(self.joined.runs)
-            home = self._home_of(call, python)
+            home = self._evaluated.home_of(call, python)
             if home is not python and not _handed_over(call, python):
                 continue  # what a module keeps for itself, or for another program, says nothing about this one
             found = True
@@ -550,12 +359,12 @@ class Joiner:
         """Whether a script of which a launch came to nothing holds nothing for any other: no call that a trainer
         reads, no parser and no program that it starts. One with a hundred launches is read twice. A launch that names
         a config is read all the same: the script may load it."""
-        named = [raw for raw in map(_raw, (entry.value for entry in launch.start.arguments.entries)) if raw]
-        if any(raw.endswith(_CONFIG_NAMES) and self.lookup.resolve(raw, launch.folder) for raw in named):
+        named = [raw for raw in map(raw, (entry.value for entry in launch.start.arguments.entries)) if raw]
+        if any(raw.endswith(CONFIG_NAMES) and self.lookup.resolve(raw, launch.folder) for raw in named):
             return False
         known = self._barren[path]
         if known is None:
-            python = self._python(document)
+            python = self._evaluated.python(document)
             known = python is None or not (
                 any(_owner(dataclass) for parser in python.parsers for dataclass in parser.dataclasses)
                 or any(call.origin and registry.of_call(call.origin) for call in python.calls)
@@ -571,16 +380,10 @@ class Joiner:
             return False
         before = len(self.joined.runs)
         self._starting.add(path)
-        for launch in self._spawned(path, python):
+        for launch in self._starts.spawned(path, python):
             self._launched(launch)
         self._starting.discard(path)
         return len(self.joined.runs) > before
-
-    def _home_of(self, call: Call, python: PythonDocument) -> Document:
-        """The document in which a call stands: the script's, or that of a module that it imports."""
-        path = call.span.source.path
-        home = self.lookup.read(os.path.join(self.lookup.working, path)) if path != python.source.path else None
-        return home if home is not None else python
 
     def _drop_alone(self) -> None:
         """A call in a module that a script imports is read for that script, with what it hands over: not alone."""
@@ -604,7 +407,7 @@ class Joiner:
             if entry is None:
                 continue
             for feed in parser.feeds:
-                for layers, document, where, via in self._fed(feed, parser, path, launch, configs):
+                for layers, document, where, via in fed(self.lookup, feed, parser, path, launch, configs):
                     found = True
                     if parser.overrides.entries:
                         layers = [Layer(parser.overrides, WRITTEN), *layers]
@@ -615,79 +418,6 @@ class Joiner:
                     )  # fmt: skip
                     break
         return found
-
-    def _fed(
-        self, feed: Feed, parser: Parser, path: str, launch: Launch | None, configs: list[tuple[str, Document]]
-    ) -> Iterator[tuple[list[Layer], Document, str, str]]:
-        """The layers that a parser is fed with: (layers, document of the run, its path, how)."""
-        folder = os.path.dirname(path)
-        if feed.kind in ("json", "yaml"):
-            named = _raw(feed.path)
-            resolved = self.lookup.resolve(named, folder) if named else None
-            document = self.lookup.read(resolved) if resolved is not None else None
-            if resolved is None and len(configs) == 1 and _means(feed, launch):  # parse_json_file(sys.argv[1])
-                resolved, document = configs[0]
-            mapping = next(document.mappings(), None) if document is not None else None
-            if document is not None and mapping is not None and resolved is not None:
-                yield [Layer(mapping, WRITTEN)], document, resolved, f"parse_{feed.kind}_file"
-        elif feed.kind == "dict" and isinstance(feed.node, Mapping):
-            document = self.lookup.read(path)
-            if document is not None:
-                yield [Layer(feed.node, WRITTEN)], document, path, "parse_dict"
-        elif launch is not None and feed.kind in ("argv", "config"):
-            flags = Layer(launch.start.arguments, LAUNCH)
-            for where, document in configs:
-                mapping = next(document.mappings(), None)
-                if mapping is not None:
-                    via = (
-                        parser.kind
-                        if feed.kind == "config"
-                        else f"parse_{'json' if document.syntax == 'json' else 'yaml'}_file"
-                    )
-                    yield [flags, Layer(mapping, WRITTEN)], document, where, via
-                    return
-            if _config_elsewhere(launch):
-                given = flags.mapping
-                flags = Layer(Mapping(given.span, given.entries, open_ended=True), LAUNCH)
-            yield (
-                [flags],
-                launch.document,
-                os.path.join(launch.folder, os.path.basename(launch.document.source.path)),
-                "argparse",
-            )
-
-    def _python(self, document: Document | None, launch: Launch | None = None) -> PythonDocument | None:
-        """A Python document evaluated with config files at hand, and with a launch's flags."""
-        if document is None or document.syntax not in _PYTHONS:
-            return None
-        folder = os.path.dirname(os.path.join(self.lookup.working, document.source.path))
-        bases = [folder] if launch is None else [folder, launch.folder]
-
-        def load(named: str) -> Document | None:
-            for base in bases:
-                found = self.lookup.document(named, base)
-                if found is not None:
-                    self.joined.note(document.source.path, found.source.path)
-                    return found
-            return None
-
-        def imported(name: str, level: int, importing: Source) -> tuple[Locator, ast.Module] | None:
-            found = look_up(name, level, importing)
-            if found is not None:
-                self.joined.note(document.source.path, found[0].source.path)
-            return found
-
-        flags = launch.start.arguments if launch is not None else None
-        environment = _environment(launch) if launch is not None else None
-        look_up = self.modules.finder(os.path.join(folder, os.path.basename(document.source.path)), *bases[1:])
-        if document.syntax == "notebook":
-            from epochlint.documents import notebook
-
-            return notebook.read(document.source, load=load, flags=flags, environment=environment, find=imported)
-        from epochlint.documents import python
-
-        names = bool(registry.of_module(document.source.text))
-        return python.read(document.source, load=load, flags=flags, environment=environment, find=imported, names=names)
 
     # Configs ------------------------------------------------------------------------------------------------------
 
@@ -704,7 +434,7 @@ class Joiner:
             return
         runs = len(self.joined.runs)
         for launch in self._near(path):
-            if any(named == path for named, _ in self._configs_of(launch)):
+            if any(named == path for named, _ in self._starts.configs_of(launch)):
                 self._launched(launch)
         if len(self.joined.runs) == runs:
             for script in self._scripts_near(path):
@@ -741,14 +471,14 @@ class Joiner:
         for script in self.lookup.naming(path):
             document = self.lookup.read(script)
             if document is not None:
-                yield from self.launches(script, document)
+                yield from self._starts.launches(script, document)
 
     def _scripts_near(self, path: str) -> Iterator[str]:
         """Python scripts beside a config that name it."""
         for script in self.lookup.naming(path, (".py", ".ipynb")):
             document = self.lookup.read(script)
-            python = self._python(document)
-            if python is not None and _reads(python, os.path.basename(path)):
+            python = self._evaluated.python(document)
+            if python is not None and reads(python, os.path.basename(path)):
                 yield script
 
     # Reading ------------------------------------------------------------------------------------------------------
@@ -838,75 +568,11 @@ class Joiner:
         return self.lookup.real(path) in self._used
 
 
-def _commands(document: Document) -> Iterator[tuple[Command, Corner | None]]:
-    """Every command that a document starts; those of a sweep with their corners."""
-    if document.syntax == "shell":
-        for command in getattr(document, "launches", ()):
-            yield command, None
-    elif document.syntax == "notebook":
-        excerpts = getattr(document, "commands", ())
-        if excerpts:
-            from epochlint.documents import shell
-
-            for excerpt in excerpts:
-                for command in shell.read(excerpt).launches:
-                    yield command, None
-    elif document.syntax in ("yaml", "json"):
-        if document.syntax == "yaml":
-            for command in manifests(document):
-                yield command, None
-        yield from started(document)
-
-
-def _config_elsewhere(launch: Launch) -> bool:
-    """Whether a launch names a config; asked where none of those that it names is here."""
-    return any(named.raw.endswith(_CONFIG_NAMES) for named in launch.start.configs("config"))
-
-
-def duplicates(mapping: Mapping, flags: bool = False) -> list[Observation]:
-    """Keys that one mapping sets twice, at the second place. Flags: only where both give one value."""
-    found: list[Observation] = []
-    for one in [mapping] if flags else [inner for _, inner in mappings_in(mapping, 20_000)]:
-        if len(one.last) == len(one.entries):
-            continue
-        first: dict[str, object] = {}
-        for entry in one.entries:
-            if entry.key in first and not entry.key.isdigit():
-                before = first[entry.key]
-                if flags and not (isinstance(before, Scalar) and isinstance(entry.value, Scalar)):
-                    continue
-                same = isinstance(before, Scalar) and isinstance(entry.value, Scalar) and _equal(before, entry.value)
-                found.append(Observation("duplicate_key", entry.key_span, {"key": entry.key, "same": same}))
-            first[entry.key] = entry.value
-    return found
-
-
-def _equal(first: Scalar, second: Scalar) -> bool:
-    """The same text, or one number written in two ways (2.0e-5, 0.00002; 2e-5 without quotes, whatever it loads as)."""
-    if first.raw == second.raw:
-        return True
-    one, two = (number(node) if node.plain or not isinstance(node.value, str) else None for node in (first, second))
-    return one is not None and one == two
-
-
-def launch_observations(start: Start) -> list[Observation]:
-    """What a launch tells by itself: counts that disagree, DataParallel."""
-    return list(start.observations())
-
-
 def _begun(start: Start, environment: Mapping) -> Start:
     """What a launch starts over variables that are set only where it does not set them."""
     from epochlint.project.launch import interpret
 
     return interpret(start.command.over(environment)) or start
-
-
-def _owner(dataclass: Dataclass) -> Entry | None:
-    for origin in (dataclass.origin, *dataclass.bases):
-        entry = registry.of_call(origin) if origin else None
-        if entry is not None:
-            return entry
-    return None
 
 
 def _run_span(document: Document, layers: list[Layer], launch: Launch | None) -> object:
@@ -930,38 +596,15 @@ def _handed_over(call: Call, python: PythonDocument) -> bool:
     )
 
 
-def _means(feed: Feed, launch: Launch | None) -> bool:
-    """Whether a parser's file, whose path is not known, can be the config that a launch names: by that flag."""
-    names: frozenset[str] = getattr(feed.path, "names", frozenset())
-    if launch is None or not names:
-        return True
-    flags = {entry.key.replace("-", "_") for entry in launch.start.arguments.entries}
-    return bool(names & flags) or any(flag.isdigit() for flag in flags)
-
-
-def _reads(python: PythonDocument, name: str) -> bool:
-    """Whether a script loads a config file of that name."""
-    named = [load.path for load in python.loads]
-    named += [feed.path for parser in python.parsers for feed in parser.feeds if feed.path is not None]
-    return any(os.path.basename(_raw(path)) == name for path in named)
+def _owner(dataclass: Dataclass) -> Entry | None:
+    for origin in (dataclass.origin, *dataclass.bases):
+        entry = registry.of_call(origin) if origin else None
+        if entry is not None:
+            return entry
+    return None
 
 
 def _may_spawn(text: str) -> bool:
     from epochlint.documents.python.prefilter import may_spawn  # most checks hold no script
 
     return may_spawn(text)
-
-
-def _raw(node: object) -> str:
-    return str(node.value) if isinstance(node, Scalar) and isinstance(node.value, str) else ""
-
-
-def _environment(launch: Launch) -> dict[str, str]:
-    found = {}
-    for entry in launch.start.command.environment.entries:
-        if isinstance(entry.value, Scalar):
-            found[entry.key] = entry.value.raw
-    return found
-
-
-__all__ = ["Joined", "Joiner", "Known", "Skipped"]

@@ -24,7 +24,7 @@ from epochlint.run.counting import Batch, Counting, ceil_of_rows, epochs_times, 
 from epochlint.run.known import DERIVED, UNKNOWN, Known, between
 from epochlint.run.run import Era, Run
 from epochlint.trainers.hf.recognise import FOREIGN, is_record
-from epochlint.trainers.omegaconf import resolved
+from epochlint.trainers.omegaconf import loads, resolved
 from epochlint.trainers.settings import Loader, Taker
 from epochlint.trainers.trainer import Layer, Reading, is_null
 
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 LABEL = "custom"
 CALLS: frozenset[str] = frozenset()
 LOADER = Loader("the file's reader", converts_text=False, visible=False, reads_none=True)
+OMEGACONF = Loader("OmegaConf", converts_text=False, visible=False, reads_none=True, reads_plain=True)
 
 # Setting -> the keys that mean it, in lower case with underscores. What has two meanings in common programs
 # (num_steps, num_training_steps, warmup, eval_every) is left out.
@@ -186,7 +187,8 @@ def _take(run: Run, reading: Reading, found: dict[str, tuple[list[Entry], str]],
         Layer(Mapping(reading.span, [entry for name, entry in chosen.items() if found[name][1] == origin]), origin)
         for origin in {origin: None for _, origin in found.values()}
     ]
-    taker = Taker(run, Reading(reading.document, layers, reading.versions, span=reading.span), LOADER)
+    loader = OMEGACONF if loads(reading.document) else LOADER
+    taker = Taker(run, Reading(reading.document, layers, reading.versions, span=reading.span), loader)
 
     def key(name: str) -> str:
         return chosen[name].key if name in chosen else name

@@ -94,6 +94,15 @@ def _meant(match: re.Match[str], path: tuple[str, ...], root: Reading, depth: in
 # Composition --------------------------------------------------------------------------------------------------------
 
 
+def loads(document: Document) -> bool:
+    """Whether OmegaConf certainly loads a file: it is composed of others, says where in a composition it belongs, or
+    refers to keys. Plain numbers such as 2e-5 are numbers to it."""
+    text = document.source.text
+    if _REFERENCE.search(text) or _PACKAGE.search(text):
+        return True
+    return "defaults" in text and any(is_composed(mapping) for mapping in document.mappings())
+
+
 def is_composed(mapping: Mapping) -> bool:
     """Whether a mapping has a `defaults:` list in Hydra's manner; others name files with their endings there."""
     node = mapping.get("defaults")

@@ -219,3 +219,19 @@ def test_a_named_trainer_reads_the_section_that_it_knows() -> None:
     text = "name: x\ntraining:\n  num_train_epochs: 2\n  per_device_train_batch_size: 4\n  learning_rate: 1.0e-5\n"
     report = check_project({"conf.yaml": text}, settings=named("hf-args"))
     assert [one.scenarios.fact("epochs").value for one in report.runs] == [2]
+
+
+@pytest.mark.parametrize(
+    ("more", "codes"),
+    [
+        ("", ["CFG001"]),
+        ("# @package _global_\n", []),
+        ("defaults:\n  - model: base\n  - _self_\n", []),
+        ("out: runs/${model.name}\n", []),
+    ],
+)
+def test_a_rate_without_a_point_is_a_number_to_omegaconf(more: str, codes: list[str]) -> None:
+    """omegaconf 2.3.0, `_utils.py`, `get_yaml_loader`: its floats need no point."""
+    report = check_project({"train.yaml": more + NESTED.replace("2.0e-4", "2e-4")}, {})
+    assert [finding.code for finding in report.findings if finding.code == "CFG001"] == codes
+    assert report.runs[0].run.setting("learning_rate").value == 2e-4
