@@ -100,7 +100,11 @@ def _beside_settings(run: Run, lookup: Lookup) -> list[Observation]:
     for comment in comments(document):
         if len(comment.text) > _LONGEST:
             continue
-        batch = _BATCH.search(comment.text) or _SUM.search(comment.text)
+        batch = _BATCH.search(comment.text)
+        if batch is not None and "=" in comment.text[: batch.start()]:
+            batch = None  # a part of the sum that gives another number
+        elif batch is None:
+            batch = _SUM.search(comment.text)
         if batch is not None:
             found.append(
                 Observation("batch_stated", comment.span, {"stated": _int(batch[1]), "text": comment.text.strip()})

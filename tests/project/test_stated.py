@@ -70,6 +70,23 @@ def test_the_number_of_one_node_is_no_other_number(folder: Path) -> None:
     assert [level for level, _, _ in _said(folder, f"# 4 GPUs\n{launch}")] == ["note"]
 
 
+@pytest.mark.parametrize(
+    ("comment", "codes"),
+    [
+        ("# global_batch_size = 8 x 4 x 16 = 512", ["BAT001"]),
+        ("# generation_batch_size = global_batch_size * steps_per_generation (96 * 4 = 384)", []),
+        ("# prompts = generation batch / generations", []),
+    ],
+)
+def test_a_batch_that_is_part_of_another_sum(folder: Path, comment: str, codes: list[str]) -> None:
+    (folder / "sft.yaml").write_text(
+        f"{comment}\nmodel_name_or_path: Qwen/Qwen2.5-0.5B\noutput_dir: out\nper_device_train_batch_size: 4\n"
+        "dataset_name: example/instructions\nlearning_rate: 2.0e-5\n"
+    )
+    (folder / "run.sh").write_text("accelerate launch --num_processes 8 -m trl.scripts.sft --config sft.yaml\n")
+    assert [finding.code for finding in check(Options(["."], select=["BAT001"])).findings] == codes
+
+
 def test_in_the_config_that_a_launch_names(folder: Path) -> None:
     (folder / "sft.yaml").write_text(
         "model_name_or_path: Qwen/Qwen2.5-0.5B\noutput_dir: out\nper_device_train_batch_size: 4  # x 8 GPUs\n"
