@@ -136,7 +136,7 @@ class Joiner:
         self._count_hosts(launch)
         configs = self._starts.configs_of(launch)
         script = self._starts.script_of(launch)
-        if start.data_parallel and script is not None and self._may_spread(script):
+        if start.data_parallel and self._may_spread(start, script):
             from epochlint.project.processes import Count
 
             start.data_parallel = False
@@ -171,9 +171,11 @@ class Joiner:
 
                 count_by_hosts(launch.start, source.text)
 
-    def _may_spread(self, script: str) -> bool:
-        """Whether a script speaks of `device_map`: a model that lies on several GPUs is not copied to each
-        (transformers, trainer.py, `is_model_parallel`)."""
+    def _may_spread(self, start: Start, script: str | None) -> bool:
+        """Whether a script speaks of `device_map`, or cannot be seen: a model that lies on several GPUs is not copied
+        to each (transformers, trainer.py, `is_model_parallel`)."""
+        if script is None:
+            return start.program[0] == "script"
         source = self.lookup.source(script)
         return source is not None and "device_map" in source.text
 

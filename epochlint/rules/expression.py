@@ -630,8 +630,11 @@ def _same_data() -> Function:
             return None
         run, other = context.budget.run, context.baseline.run
         ours, theirs = _data(run), _data(other)
-        if not ours and not theirs and context.baseline_kind == "revision":
-            return True  # named elsewhere, before as now
+        if context.baseline_kind == "revision":
+            if not ours and not theirs:
+                return True  # named elsewhere, before as now
+        elif not all(paths or hub for paths, hub, *_ in ours + theirs):
+            return None  # two files may each load something that no file names
         if not ours or not theirs:
             return None
         rows, before = run.setting("rows"), other.setting("rows")

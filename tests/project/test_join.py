@@ -219,6 +219,27 @@ class TestWhatCannotBeSeen:
         assert "BAT003" not in {found.code for found in spread.findings}
         assert [checked.scenarios.fact("gpus").value for checked in spread.runs] == [None]
 
+    def test_a_script_that_cannot_be_seen_may_spread_its_model(self) -> None:
+        launch = "CUDA_VISIBLE_DEVICES=0,1 python {} --output_dir out --per_device_train_batch_size 4 --max_steps 500\n"
+        there = {"train.py": SCRIPT, "run.sh": launch.format("train.py")}
+        for files, gpus in ((there, 2), ({"run.sh": launch.format("training/train.py")}, None)):
+            report = check_project(files)
+            assert [checked.scenarios.fact("gpus").value for checked in report.runs] == [gpus]
+            assert ("BAT003" in {found.code for found in report.findings}) == (gpus == 2)
+
+    def test_a_script_that_shows_itself_several_gpus_may_spread_its_model(self) -> None:
+        train = (
+            "import os\nfrom transformers import AutoModelForCausalLM, Trainer, TrainingArguments\n"
+            "os.environ['CUDA_VISIBLE_DEVICES'] = '{}'\n"
+            "model = AutoModelForCausalLM.from_pretrained('m'{})\n"
+            "args = TrainingArguments(output_dir='out', per_device_train_batch_size=4, max_steps=500)\n"
+            "Trainer(model, args).train()\n"
+        )
+        spread = ", device_map='auto'"
+        for devices, more, gpus in (("0,1,2", "", 3), ("0,1,2", spread, None), ("2", spread, 1)):
+            report = check_project({"train.py": train.format(devices, more)})
+            assert [checked.scenarios.fact("gpus").value for checked in report.runs] == [gpus]
+
     def test_a_first_call_that_only_sets_up_the_devices_is_no_run(self) -> None:
         train = (
             "from transformers import Trainer, TrainingArguments\n_ = TrainingArguments('.')\n"

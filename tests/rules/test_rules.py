@@ -529,6 +529,32 @@ def test_siblings_are_compared_where_they_are_one_recipe(data: str, expected: st
         )
 
 
+def test_data_that_nothing_names_are_not_the_same_for_siblings() -> None:
+    runs = [make_run(per_device_batch=size, gpus=1, **SAME_RATE) for size in (2, 16)]
+    for run in runs:
+        run.training = [DataSource(run.span)]  # a file that each launch names in a flag of the program's own
+    for kind, codes in (("revision", ["LRN001"]), ("sibling", [])):
+        before = engine.Baseline(Scenarios(runs[0]), kind, "before")
+        assert [one.code for one in engine.check(Scenarios(runs[1]), [RULES["LRN001"]], baseline=before)[0]] == codes
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "expected"),
+    [
+        (None, "adamw_torch_fused", "note"),
+        ("adamw_torch", "paged_adamw_8bit", "note"),
+        ("lion", "lion", "note"),
+        (None, "lion", None),
+        ("rmsprop", "adamw_torch", None),
+        ("adafactor", None, None),
+    ],
+)
+def test_a_rate_of_another_optimizer_did_not_stay(before: str | None, after: str | None, expected: str | None) -> None:
+    was, now = ({"optimizer": name} if name is not None else {} for name in (before, after))
+    then = against(per_device_batch=4, **SAME_RATE, **was)
+    assert level("LRN001", baseline=then, per_device_batch=8, **SAME_RATE, **now) == expected
+
+
 def test_a_rate_that_nobody_wrote_was_no_choice() -> None:
     runs = [make_run(per_device_batch=size) for size in (2, 16)]
     for run in runs:

@@ -430,11 +430,17 @@ def take_model(run: Run, around: Surroundings) -> None:
 
 
 def take_devices(run: Run, around: Surroundings) -> None:
-    """Devices that the script itself leaves visible before it starts (`os.environ["CUDA_VISIBLE_DEVICES"] = "0"`)."""
+    """Devices that the script itself leaves visible before it starts (`os.environ["CUDA_VISIBLE_DEVICES"] = "0"`).
+
+    A model that lies on several of them (`device_map`) is not copied to each: how many replicas train is unknown then
+    (transformers, trainer.py, `is_model_parallel`).
+    """
     entry = around.python.environment.entry("CUDA_VISIBLE_DEVICES")
     if entry is None or not isinstance(entry.value, Scalar) or not isinstance(entry.value.value, str):
         return
     devices = [one for one in entry.value.value.split(",") if one.strip()]
+    if len(devices) > 1 and "device_map" in around.python.source.text:
+        return
     if devices and all(one.strip().isdigit() for one in devices):
         run.settings["gpus"] = Known(len(devices), WRITTEN, key_span=entry.key_span, span=entry.value.span)
 
@@ -507,6 +513,9 @@ def take_optimizers(run: Run, around: Surroundings) -> None:
     if not (isinstance(optimizer, Scalar) and optimizer.value is None):
         run.settings["learning_rate"] = _given(optimizer, "lr", entry)
         run.settings["optimizer"] = run.settings["weight_decay"] = unknown(entry.key_span, entry.value.span)
+        if isinstance(optimizer, Reference) and not optimizer.attribute:
+            made = optimizer.call.name.lower()  # AdamW, Lion, Adafactor: a class goes by its own name
+            run.settings["optimizer"] = Known(made, WRITTEN, key_span=entry.key_span, span=optimizer.call.span)
     if not (isinstance(schedule, Scalar) and schedule.value is None):
         name = _SCHEDULES.get(schedule.call.name) if isinstance(schedule, Reference) else None
         place = unknown(entry.key_span, entry.value.span)

@@ -255,6 +255,12 @@ class TestOptimizers:
         run = read(self.MADE + "Trainer(model, args, train_dataset=data, optimizers=(None, None))\n")
         assert run.setting("learning_rate").value == 1e-5
 
+    def test_an_optimizer_goes_by_the_name_of_its_class(self) -> None:
+        run = read(self.MADE + "Trainer(model, args, train_dataset=data, optimizers=(made, plan))\n")
+        assert run.setting("optimizer").value == "adamw"
+        lion = self.MADE.replace("torch.optim.AdamW", "Lion") + "Trainer(model, args, optimizers=(made, None))\n"
+        assert read("from lion_pytorch import Lion\n" + lion).setting("optimizer").value == "lion"
+
     def test_what_cannot_be_seen_is_unknown(self) -> None:
         run = read(self.MADE + "Trainer(model, args, train_dataset=data, optimizers=make(model))\n")
         assert all(run.setting(name).unknown for name in ("learning_rate", "scheduler", "warmup_steps"))
