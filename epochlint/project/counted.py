@@ -7,12 +7,14 @@ import re
 
 from epochlint.run.known import COUNTED, ESTIMATED, ON_ESTIMATE, WRITTEN, Known, between
 from epochlint.run.observation import Observation
+from epochlint.run.rows import together
 from epochlint.splits import parts as split_parts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from epochlint.project.survey import Survey
     from epochlint.records import Count
+    from epochlint.run.rows import Rows
     from epochlint.run.run import DataSource, Run
 
 _PLACEHOLDER = frozenset({"dummy", "sample", "samples", "toy", "placeholder", "demo", "example", "examples"})
@@ -29,7 +31,7 @@ class Counted:
 
     def __init__(self) -> None:
         self.rows = 0
-        self.most = 0
+        self.most: int | None = 0  # None: nothing bounds it
         self.lines = 0  # of the files, before they become records
         self.messages: int | None = 0
         self.assistant_turns: int | None = 0
@@ -57,19 +59,23 @@ def count_into(run: Run, survey: Survey) -> None:
     given = run.settings.get("rows")
     if given is not None and given.number is not None:
         if len(run.training) == 1:
-            rows = _changed(run.training[0], int(given.number))
-            if rows is not None and rows != given.value:
-                run.settings["rows"] = Known(rows, given.origin, span=given.span, key_span=given.key_span)
+            left = _changed(run.training[0], (int(given.number), int(given.number)))
+            left = run.mix([left]) if run.mix is not None else left
+            if left is not None and left != (given.value, given.value):
+                run.settings["rows"] = between(*left, given.origin, span=given.span, key_span=given.key_span)
         _compare(run, int(given.number), survey, max_bytes)
         _count_validation(run, survey, max_bytes)
         return
-    counts = _all(run.training, survey, max_bytes)
-    if counts is not None:
-        rows, most = sum(count.rows for count in counts), sum(count.most for count in counts)
+    every = _each(run.training, survey, max_bytes)
+    counts = [count for count in every if count is not None]
+    known = [(count.rows, count.most) if count is not None else None for count in every]
+    left = (run.mix or together)(known) if known else None
+    if left is not None:
+        rows, most = left
         lines = sum(count.lines for count in counts)
         run.chain = [step for count in counts for step in count.chain]
-        if len(counts) > 1:
-            run.chain.append((most, "together"))
+        if len(every) > 1 or run.mix is not None:
+            run.chain.append((rows if most is None else most, "together" if run.mix is None else "left of them, mixed"))
         if lines < rows and any(source.records_of is not None for source in run.training):
             values = {"rows": lines, "records": rows}
             run.observations.append(Observation("data_expanded", run.training[0].span, values))
@@ -81,10 +87,10 @@ def count_into(run: Run, survey: Survey) -> None:
         )
         for name in ("messages", "assistant_turns"):
             parts = [getattr(count, name) for count in counts]
-            if all(part is not None for part in parts) and sum(parts):
+            if run.mix is None and all(part is not None for part in parts) and sum(parts):
                 run.settings[name] = Known(sum(parts), origin, key_span=span, span=span, basis=basis)
         files = [path for count in counts for path in count.files]
-        run.placeholder = not basis and (
+        run.placeholder = (most is not None and not basis) and (
             (most < PLACEHOLDER_ROWS and all(map(_only_shows, files)))
             or (most < TEMPLATE_ROWS and bool(files) and all(_is_template(survey, path) for path in files))
         )
@@ -105,9 +111,9 @@ def _is_template(survey: Survey, path: str) -> bool:
 def _compare(run: Run, assumed: int, survey: Survey, max_bytes: int) -> None:
     """Whether the number of records that was said is the number of messages of the data that can be counted."""
     counts = _all(run.training, survey, max_bytes)
-    if counts is None or any(count.messages is None for count in counts):
+    if counts is None or run.mix is not None or any(count.messages is None for count in counts):
         return
-    rows, messages = sum(count.most for count in counts), sum(count.messages or 0 for count in counts)
+    rows, messages = sum(count.most or 0 for count in counts), sum(count.messages or 0 for count in counts)
     if assumed == messages != rows:
         values = {"what": "the assumption", "declared": assumed, "records": rows}
         run.observations.append(Observation("data_messages_counted", run.training[0].span, values))
@@ -115,8 +121,10 @@ def _compare(run: Run, assumed: int, survey: Survey, max_bytes: int) -> None:
 
 def _count_validation(run: Run, survey: Survey, max_bytes: int) -> None:
     counts = _all(run.validation, survey, max_bytes)
-    if counts is not None and "validation_rows" not in run.settings:
-        rows, most = sum(count.rows for count in counts), sum(count.most for count in counts)
+    mix = run.validation_mix or together
+    left = mix([(count.rows, count.most) for count in counts]) if counts is not None else None
+    if counts is not None and left is not None and "validation_rows" not in run.settings:
+        rows, most = left
         origin, basis = _weakest(counts)
         span = run.validation[0].span
         run.settings["validation_rows"] = between(rows, most, origin, key_span=span, span=span, basis=basis)
@@ -131,14 +139,19 @@ def _weakest(counts: list[Counted]) -> tuple[str, int]:
 
 
 def _all(sources: list[DataSource], survey: Survey, max_bytes: int) -> list[Counted] | None:
-    if not sources:
-        return None
-    counts: list[Counted] = []
+    """The counts of all sources; None where there is none, or one is unknown."""
+    counts = _each(sources, survey, max_bytes)
+    known = [count for count in counts if count is not None]
+    return known if known and len(known) == len(counts) else None
+
+
+def _each(sources: list[DataSource], survey: Survey, max_bytes: int) -> list[Counted | None]:
+    """The count of each source, None where it is unknown."""
+    counts: list[Counted | None] = []
     for source in sources:
         count = _one(source, survey, max_bytes)
-        if count is None:
-            return None
-        max_bytes = max(0, max_bytes - sum(os.path.getsize(path) for path in count.files if os.path.exists(path)))
+        if count is not None:
+            max_bytes = max(0, max_bytes - sum(os.path.getsize(path) for path in count.files if os.path.exists(path)))
         counts.append(count)
     return counts
 
@@ -146,25 +159,17 @@ def _all(sources: list[DataSource], survey: Survey, max_bytes: int) -> list[Coun
 def _one(source: DataSource, survey: Survey, max_bytes: int) -> Counted | None:
     result = Counted()
     if source.rows.number is not None:
-        rows = _changed(source, int(source.rows.number))
-        if rows is None:
-            return None
-        result.rows = result.most = rows
         result.messages = result.assistant_turns = None
-        return result
+        return _left(source, result, (int(source.rows.number), int(source.rows.number)))
     least = most = 0
     if not source.paths or not all(survey.files_of(source, path) for path in source.paths):
         named = survey.named(source)
-        rows = _changed(source, named.rows) if named is not None else None
-        if named is None or rows is None or source.records_of is not None:  # no row is seen: all may be kept
+        if named is None or source.records_of is not None:  # no row is seen: all may be kept
             return None
-        result.rows = result.most = rows
         result.origin, result.basis, result.source = named.origin, named.basis, named.source
         result.chain.append((named.rows, f"rows by {named.source}"))
-        if rows != named.rows:
-            result.chain.append((rows, "left by the split, selection or repetition that is written"))
         result.messages = result.assistant_turns = None
-        return result
+        return _left(source, result, (named.rows, named.rows))
     for path in source.paths:
         files = survey.files_of(source, path)
         for file in files:
@@ -187,12 +192,19 @@ def _one(source: DataSource, survey: Survey, max_bytes: int) -> Counted | None:
             result.messages = _plus(result.messages, whole.messages)
             result.assistant_turns = _plus(result.assistant_turns, whole.assistant_turns)
     taken = _taken(source, result.lines, least, most)
-    fewest, largest = (_changed(source, rows) if rows is not None else None for rows in taken)
-    if fewest is None or largest is None:
+    return _left(source, result, taken, most) if taken is not None else None
+
+
+def _left(source: DataSource, result: Counted, rows: Rows, before: int | None = None) -> Counted | None:
+    """What the source's own operations leave of its rows."""
+    before = rows[1] if before is None else before
+    left = _changed(source, rows)
+    if left is None:
         return None
-    if largest != most:
-        result.chain.append((largest, "left by the split, selection or repetition that is written"))
-    result.rows, result.most = fewest, largest
+    result.rows, result.most = left
+    if result.chain and result.most != before:
+        shown = result.rows if result.most is None else result.most
+        result.chain.append((shown, "left by the split, selection or repetition that is written"))
     return result
 
 
@@ -216,7 +228,7 @@ def _made(source: DataSource, records: int, rows: int) -> str:
     return "records that pass the trainer's own check of a row" if source.keep is not None else "records"
 
 
-def _taken(source: DataSource, lines: int, least: int, most: int) -> tuple[int | None, int | None]:
+def _taken(source: DataSource, lines: int, least: int, most: int) -> Rows | None:
     """The fewest and most records that are left of the rows of files by the source's split. Rows that the trainer
     drops are dropped of the slice that was taken before."""
     if not source.split:
@@ -225,14 +237,14 @@ def _taken(source: DataSource, lines: int, least: int, most: int) -> tuple[int |
     if parts is not None and len(parts) == 1 and parts[0].whole:
         return least, most
     if parts is None or len({part.name for part in parts}) > 1 or source.records_of is not None:
-        return None, None
+        return None
     rows = sum(part.rows(lines) for part in parts)
     return max(0, rows - (lines - least)), min(rows, most)
 
 
-def _changed(source: DataSource, rows: int) -> int | None:
+def _changed(source: DataSource, rows: Rows) -> Rows | None:
     """Rows after the source's own operations."""
-    current: int | None = rows
+    current: Rows | None = rows
     for operation in source.operations:
         if current is None:
             return None

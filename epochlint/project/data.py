@@ -98,8 +98,12 @@ def _leaks(run: Run, survey: Survey) -> list[Observation]:
 def _invalid(source: DataSource, file: str, lookup: Lookup, survey: Survey) -> list[Observation]:
     """Lines that are no JSON, and those that the trainer or provider refuses or drops by its own check of a record."""
     counted = survey.count(source, file, survey.max_bytes)
-    problems = counted.problems if counted is not None and counted.format == "jsonl" else ()
-    found = [(problem.line, "data_invalid", problem.reason) for problem in problems[:_MOST_INVALID]]
+    problems = counted.problems if counted is not None and counted.format in ("jsonl", "json") else ()
+    found = [
+        (problem.line, "data_invalid", f"{problem.reason}: datasets stops there" if problem.arrow else problem.reason)
+        for problem in problems
+        if source.arrow or not problem.arrow
+    ][:_MOST_INVALID]
     strict = survey.strict(source, file)
     found += [(strict[0], "data_invalid", strict[1])] if strict is not None else []
     broken = {line for line, _, _ in found}

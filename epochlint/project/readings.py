@@ -173,7 +173,12 @@ def strict_want(source: DataSource) -> Want | None:
         return None
     from epochlint.records.strict import Strict
 
-    return Want(f"strict {strict}", lambda: Strict(document=strict == "document"), lambda path, look: look.told(path))
+    marked = strict == "jsonlines"  # the package, which takes a mark off
+    return Want(
+        f"strict {strict}",
+        lambda: Strict(document=strict == "document", marked=marked),
+        lambda path, look: look.told(path),
+    )
 
 
 def strict_problem(plain: Any) -> tuple[int, str] | None:
@@ -312,7 +317,9 @@ def count(path: str, plain: Any) -> Count | None:
             int(turns) if turns is not None else None,
             int(multi),
             estimated is True,
-            problems=tuple(Problem(int(line), int(column), str(reason)) for line, column, reason in problems),
+            problems=tuple(
+                Problem(int(line), int(column), str(reason), arrow is True) for line, column, reason, arrow in problems
+            ),
         )
     except (TypeError, ValueError):
         return None
@@ -336,7 +343,7 @@ def _is_sound(name: str, value: Any) -> bool:
 def _plain(count: Count | None) -> object:
     if count is None:
         return None
-    problems = [[problem.line, problem.column, problem.reason] for problem in count.problems]
+    problems = [[problem.line, problem.column, problem.reason, problem.arrow] for problem in count.problems]
     return [
         count.format, count.rows, count.shape, count.messages, count.assistant_turns, count.conversations_multi,
         count.estimated, problems,

@@ -196,7 +196,7 @@ class Survey:
         """Fewest and most tokens of the run's training data: by the model's own tokenizer where one lies here and the
         user looks at the run (`explain`), else by a band. None where the data cannot be read, or is cut afterwards."""
         run = self._run
-        if not run.training or any(source.operations for source in run.training) or not self.whole():
+        if not run.training or any(source.operations for source in run.training) or run.mix or not self.whole():
             return None
         found = self._exact() if self._surveys.exact else None
         if found is not None:

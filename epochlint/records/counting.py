@@ -643,7 +643,7 @@ class _Sums:
     def state(self) -> tuple[Any, ...]:
         """The sums as plain values."""
         numbers = (self.rows, self._messages, self._turns, self._multi, self._counted, self.document_lines)
-        problems = [(problem.line, problem.column, problem.reason) for problem in self.problems]
+        problems = [(problem.line, problem.column, problem.reason, problem.arrow) for problem in self.problems]
         lists = self._lists
         first = (lists.line, lists.column) if lists is not None else None
         return numbers, self._shapes, problems, self.shared_lines, self.stopped, first

@@ -38,14 +38,39 @@ _MOST_BROKEN = 10_000
 _MOST_ON_LINE = 100_000
 """Values on one line after which a file is given up."""
 _MOST_OTHERS = 100_000
+_DEEPEST = 200
+"""Floors of a value that are looked through."""
 """Elements of an array that are neither objects nor texts after which it is given up."""
 _SCALARS = frozenset((str, int, float, bool))
 
+
+class _TwiceError(ValueError):
+    """A key stands twice in an object."""
+
+    def __init__(self, key: str) -> None:
+        super().__init__(key)
+        self.key = key
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise _TwiceError(next(key for at, (key, _) in enumerate(pairs) if any(key == one for one, _ in pairs[:at])))
+    return found
+
+
 _scan = make_scanner(JSONDecoder())  # type: ignore[arg-type]  # typeshed takes it for a class of its own
+_scan_once = make_scanner(JSONDecoder(object_pairs_hook=_once))  # type: ignore[arg-type] # as above
+"""Finds keys that stand twice, at a third of the speed."""
 _SPACE = re.compile(r"[ \t\r\n]*").match
 _COMMA = re.compile(r"[ \t\r\n]*,[ \t\r\n]*").match
 _SPACE_ON_LINE = re.compile(r"[ \t\r]*").match
 _ESCAPED_BYTE = re.compile("[\udc80-\udcff]").search
+_HALF_PAIR = re.compile(
+    r"\\u[dD](?:[89abAB][0-9a-fA-F]{2}(?!\\u[dD][c-fC-F])|(?<!\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD])[c-fC-F])"
+).search
+"""Perhaps the escape of one half of a surrogate pair: the backslash may be escaped itself."""
+_LONE = re.compile("[\ud800-\udfff]").search
 
 
 class JsonText:
@@ -173,13 +198,17 @@ def is_array(text: JsonText) -> bool:
 
 
 def lines(text: JsonText) -> Generator[Item]:
-    """Values with white space between them, as a rule one on a line. A line that is no JSON is one broken row."""
-    scan = _scan
+    """Values with white space between them, as a rule one on a line. A line that is no JSON is one broken row.
+
+    Keys that stand twice are looked for in small files only: who writes records by hand writes few.
+    """
     overruns = broken = 0
     small = text.ended and not text.cut and text.read <= SPREAD_LIMIT
+    scan = _scan_once if small else _scan
     while True:
         held, position, line = text.text, text.position, text.line
         whole = len(held)
+        half = _half_pair(held, position)
         if text.cut or not text.ended:  # the last line is not all there
             whole = held.rfind("\n") + 1 or held.rfind("\r") + 1
         try:
@@ -194,7 +223,8 @@ def lines(text: JsonText) -> Generator[Item]:
                         stop = -1
                         overruns += not isinstance(error, StopIteration) and getattr(error, "pos", end + 1) > end
                     if (
-                        (stop == end or (0 <= stop < end and not held[stop:end].strip(" \t\r")))
+                        stop <= half
+                        and (stop == end or (0 <= stop < end and not held[stop:end].strip(" \t\r")))
                         and type(value) is dict
                         and not (text.invalid and _ESCAPED_BYTE(held, position, stop))
                     ):
@@ -205,6 +235,8 @@ def lines(text: JsonText) -> Generator[Item]:
                 text.position, text.line, text.line_start = position, line, position
                 found = _odd_line(text, end, whole, spread=small and overruns < _OVERRUNS)
                 position, line = text.position, text.line
+                if position > half:
+                    half = _half_pair(held, position)
                 yield from found
                 if found and (found[0][2] is BROKEN_PART or type(found[0][2]) in _SCALARS):
                     broken += 1
@@ -239,6 +271,7 @@ def _odd_line(text: JsonText, end: int, whole: int, *, spread: bool) -> list[Ite
             found = [_broken_line(text, error, first, end)]
             break
         problem = text.not_utf8(start, stop) if text.invalid else None
+        problem = problem or _refused(text, value, start, stop)
         if type(value) in _SCALARS:
             problem = problem or Problem(text.line, text.column(), "the record is no object")
         if len(found) > _MOST_ON_LINE:
@@ -253,6 +286,38 @@ def _odd_line(text: JsonText, end: int, whole: int, *, spread: bool) -> list[Ite
         text.advance(start)
     text.advance(min(end + 1, whole))
     return found
+
+
+def _half_pair(held: str, position: int) -> int:
+    """Where the first escape of perhaps half a surrogate pair stands; the end where there is none."""
+    found = _HALF_PAIR(held, position) if held.find("\\ud", position) >= 0 or held.find("\\uD", position) >= 0 else None
+    return found.start() if found is not None else len(held)
+
+
+def _refused(text: JsonText, value: Any, start: int, stop: int) -> Problem | None:
+    """What Python's own reader takes and Arrow's, which `datasets` uses, does not (pyarrow 17.0 to 26.0)."""
+    held = text.text
+    if _half_pair(held, start) < stop and _is_torn(value):
+        return Problem(text.line, text.column(), "an escape of half a character (a surrogate without its pair)", True)
+    if text.ended and text.read <= SPREAD_LIMIT:
+        try:
+            _scan_once(held, start)
+        except _TwiceError as error:
+            return Problem(text.line, text.column(), f"the key {error.key} stands there twice", True)
+        except (StopIteration, ValueError, RecursionError):
+            pass
+    return None
+
+
+def _is_torn(value: Any, depth: int = 0) -> bool:
+    """Whether a text of the value, or a key, holds half a surrogate pair."""
+    if type(value) is str:
+        return _LONE(value) is not None
+    if depth > _DEEPEST:
+        return False
+    if type(value) is dict:
+        return any(_is_torn(part, depth + 1) for pair in value.items() for part in pair)
+    return type(value) is list and any(_is_torn(part, depth + 1) for part in value)
 
 
 def _behind_space(held: str, start: int, end: int) -> int:

@@ -36,33 +36,45 @@ class Look:
 class Records(Look):
     """How many records a trainer makes of the rows: of those that it keeps, one or several of each.
 
-    least, most: without and with the rows of which only the trainer itself could tell whether it keeps them.
+    least, most: without and with the rows of which only the trainer itself could tell whether it keeps them. Where the
+    rows are of several forms (as a `keep` with a `form` tells them), that is all of them.
     """
 
-    __slots__ = ("_keep", "_records_of", "least", "most")
+    __slots__ = ("_forms", "_keep", "_records_of", "_sure", "most")
 
     def __init__(
         self, keep: Callable[[object], bool | None] | None, records_of: Callable[[object], int] | None
     ) -> None:
         self._keep = keep
         self._records_of = records_of
-        self.least = self.most = 0
+        self._sure = self.most = 0
+        form = getattr(keep, "form", None)
+        self._forms: tuple[Callable[[object], str], set[str]] | None = (form, set()) if form is not None else None
+
+    @property
+    def least(self) -> int:
+        return 0 if self._forms is not None and len(self._forms[1]) > 1 else self._sure
 
     def see(self, line: int, value: object) -> None:
+        if self._forms is not None and value is not None:
+            self._forms[1].add(self._forms[0](value))
         kept = True if self._keep is None else self._keep(value)
         if kept is not False:
             records = 1 if self._records_of is None else self._records_of(value)
             self.most += records
-            self.least += records if kept else 0
+            self._sure += records if kept else 0
 
     def state(self) -> object:
-        seen, self.least, self.most = (self.least, self.most), 0, 0
+        seen = self._sure, self.most, list(self._forms[1]) if self._forms is not None else []
+        self._sure = self.most = 0
         return seen
 
     def join(self, state: object) -> None:
         assert isinstance(state, tuple)
-        self.least += state[0]
+        self._sure += state[0]
         self.most += state[1]
+        if self._forms is not None:
+            self._forms[1].update(state[2])
 
 
 class Judged(Look):

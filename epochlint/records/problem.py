@@ -4,14 +4,18 @@ from __future__ import annotations
 
 
 class Problem:
-    """Something that a loader or provider stumbles over: 1-based line and column, and the reason in words."""
+    """Something that a loader or provider stumbles over: 1-based line and column, and the reason in words.
 
-    __slots__ = ("column", "line", "reason")
+    arrow: only the JSON reader of `datasets` does (Arrow's); Python's own takes it.
+    """
 
-    def __init__(self, line: int, column: int, reason: str) -> None:
+    __slots__ = ("arrow", "column", "line", "reason")
+
+    def __init__(self, line: int, column: int, reason: str, arrow: bool = False) -> None:
         self.line = line
         self.column = column
         self.reason = reason
+        self.arrow = arrow
 
     def __repr__(self) -> str:
         return f"Problem({self.line}:{self.column} {self.reason})"

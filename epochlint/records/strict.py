@@ -12,12 +12,13 @@ _SPACE = b" \t\r\n"
 
 class Strict(Look):
     """Looks for what stops `json.loads` on each line of a file (with `document`: `json.load` on all of it). Broken
-    records are not looked for: the count tells them."""
+    records are not looked for: the count tells them. marked: a byte order mark is taken off before."""
 
-    __slots__ = ("_document", "_number", "_problem")
+    __slots__ = ("_document", "_marked", "_number", "_problem")
     apart = False  # each record must stand on the line of its number
 
-    def __init__(self, *, document: bool) -> None:
+    def __init__(self, *, document: bool, marked: bool = False) -> None:
+        self._marked = marked
         self._document = document
         self._number = 0
         self._problem: tuple[int, str] | None = None
@@ -42,7 +43,9 @@ class Strict(Look):
                 end = file.read_at(max(0, file.size - _TAIL), min(file.size, _TAIL))
         except (Unreadable, OSError, MemoryError):
             return []
-        if start.startswith(_MARK):
+        if start.startswith(_MARK) and self._marked:
+            start = start[len(_MARK) :]
+        elif start.startswith(_MARK):
             return [1, "a byte order mark stands before the first record"]
         array = start.lstrip(_SPACE).startswith(b"[")
         if array:

@@ -61,6 +61,7 @@ if TYPE_CHECKING:
     from epochlint.documents.document import Mapping
     from epochlint.run.counting import Counting
     from epochlint.run.observation import Observation
+    from epochlint.run.rows import Mix, Step
     from epochlint.run.versions import VersionRange, Versions
     from epochlint.source import Source, Span
 
@@ -94,17 +95,19 @@ class DataSource:
     """One set of training or validation rows.
 
     `paths` are files, folders or globs as written, tried from `base`; `hub` is a data set's public name, `subset` its
-    configuration ("" where none is written, None where the reader does not look for one). The steps
-    from rows to what the trainer is given are `operations`, each a function from rows to rows (None = cannot be
-    known). `keep` says whether a row survives the trainer's own filter: True, False, or None where only the trainer
-    itself could tell (no `keep`: all do); `records_of` how many records one row becomes (None: one). `check` judges
-    a row as the trainer or provider would: (observation, reason), or None for a good one. `strict` names a reader that
-    parses "lines" or one "document" with Python's own json. `rewritten`: the trainer is given something else than the
-    rows of the files. `sample`: a number of rows that stands with the data's name.
+    configuration ("" where none is written, None where the reader does not look for one). The steps from rows to what
+    the trainer is given are `operations` (see rows.py). `keep` says whether a row survives the trainer's own filter:
+    True, False, or None where only the trainer itself could tell (no `keep`: all do); `records_of` how many records one
+    row becomes (None: one). `check` judges a row as the trainer or provider would: (observation, reason), or None for a
+    good one. `strict` names a reader with Python's own json, that parses "lines" (or the package "jsonlines" does) or
+    one "document"; `arrow` says that `datasets` reads the files, whose JSON reader refuses what Python's takes.
+    `rewritten`: the trainer is given something else than the rows of the files. `sample`: a number of rows that stands
+    with the data's name.
     """
 
     __slots__ = (
-        "base", "check", "format", "hub", "keep", "operations", "paths", "records_of", "rewritten", "rows", "sample",
+        "arrow", "base", "check", "format", "hub", "keep", "operations", "paths", "records_of", "rewritten", "rows",
+        "sample",
         "span", "split", "strict", "subset",
     )  # fmt: skip
 
@@ -117,7 +120,7 @@ class DataSource:
         hub: str | None = None,
         split: str | None = None,
         subset: str | None = None,
-        operations: Sequence[Callable[[int], int | None]] = (),
+        operations: Sequence[Step] = (),
         rows: Known = UNKNOWN,
         format: str | None = None,  # noqa: A002 # the field's own word for it
         keep: Callable[[object], bool | None] | None = None,
@@ -125,9 +128,11 @@ class DataSource:
         check: Callable[[object], tuple[str, str] | None] | None = None,
         strict: str | None = None,
         rewritten: bool = False,
+        arrow: bool = False,
         sample: int | None = None,
     ) -> None:
         self.span = span
+        self.arrow = arrow
         self.sample = sample
         self.paths = tuple(paths)
         self.base = base
@@ -160,6 +165,7 @@ class Run:
         "eras",
         "label",
         "launch",
+        "mix",
         "observations",
         "overlong",
         "path",
@@ -172,6 +178,7 @@ class Run:
         "trainer",
         "training",
         "validation",
+        "validation_mix",
         "version",
         "versions",
         "writes",
@@ -192,6 +199,8 @@ class Run:
         self.settings: dict[str, Known] = {}
         self.defaults: dict[str, object] = {}  # what a setting is where nobody writes it, also where somebody did
         self.training: list[DataSource] = []
+        self.mix: Mix | None = None  # how many rows `training` gives together, if not the sum
+        self.validation_mix: Mix | None = None  # likewise
         self.validation: list[DataSource] = []
         self.observations: list[Observation] = []
         self.after_counting: list[Callable[[Run], None]] = []  # settings that hang on the number of rows

@@ -14,7 +14,7 @@ from epochlint.documents.scalars import number
 from epochlint.run.counting import Counting, Steps, Warmup, by_global_batch, fixed
 from epochlint.run.known import DERIVED, UNKNOWN, Known
 from epochlint.run.run import DataSource, Era, Run
-from epochlint.trainers import tables
+from epochlint.trainers import llm_foundry_rows, tables
 from epochlint.trainers.omegaconf import resolved
 from epochlint.trainers.settings import MISSING, Loader, Taker, text_of
 from epochlint.trainers.slips import slips
@@ -117,17 +117,20 @@ def _take_data(run: Run, reading: Reading) -> None:
     files = _files(reading.node(*path, "hf_kwargs", "data_files"), split)
     if hf_name in _BUILDERS and not files:
         return
+    preprocessed = reading.node(*path, "preprocessing_fn") is not None
     run.training.append(
         DataSource(
             name[0].value.span,
             paths=files,
             base=reading.base,
+            arrow=True,
             hub=None if hf_name in _BUILDERS else hf_name,
             split=split,
             subset=text_of(reading.node(*path, "hf_kwargs", "name")) or "",
+            check=None if preprocessed else llm_foundry_rows.Rows(),
             keep=_Kept(
                 number(length) if isinstance(length := reading.node(*path, "max_seq_len"), Scalar) else None,
-                reading.node(*path, "preprocessing_fn") is not None,
+                preprocessed,
             ),
         )
     )
@@ -160,8 +163,10 @@ class _Kept:
         messages = row.get("messages")
         if isinstance(messages, list) and messages and isinstance(messages[-1], dict):
             target = messages[-1].get("content") or ""
+        if not str(target).strip() or not str(row.get("prompt", "w")).strip():
+            return None  # whether it has tokens is the tokenizer's word
         size = len(repr(row).encode("utf-8", "replace"))
-        return True if target and size <= self.limit else None
+        return True if size <= self.limit else None
 
 
 def _warmup_settings(taker: Taker) -> None:

@@ -14,7 +14,7 @@ from epochlint.run.known import DEFAULT, DERIVED, UNKNOWN, WRITTEN, Known, betwe
 from epochlint.run.observation import Observation
 from epochlint.run.run import DataSource, Era, Run
 from epochlint.trainers import tables
-from epochlint.trainers.row_checks import Form, messages_missing, texts_missing
+from epochlint.trainers.row_checks import Form, invalid, messages_missing, texts_missing
 from epochlint.trainers.settings import Loader, Taker, text_of
 from epochlint.trainers.slips import slips
 
@@ -188,13 +188,22 @@ def _source(span: Span, path: str, reading: Reading) -> DataSource:
     return DataSource(span, paths=(path,), base=reading.base, check=check, strict="lines")
 
 
-def _check_of(first: dict[object, object]) -> Callable[[object], Verdict | None] | None:
+def _check_of(first: dict[object, object]) -> Callable[[object], Verdict | None] | Verdict | None:
     """The first row decides how all are read (`create_dataset`)."""
     if "prompt" in first and "completion" in first:
         return _has_both
     if "messages" in first:
         return lambda row: messages_missing(row, "messages", "MLX-LM")
-    return (lambda row: texts_missing(row, ("text",), "MLX-LM")) if "text" in first else None
+    if "text" in first:
+        return _has_text
+    return invalid("the first record has no messages, no prompt with its completion and no text: MLX-LM stops there")
+
+
+def _has_text(row: object) -> Verdict | None:
+    """A list of words is taken, too: the tokenizer takes it for a text that is cut already."""
+    if isinstance(row, dict) and isinstance(row.get("text"), list):
+        return None
+    return texts_missing(row, ("text",), "MLX-LM")
 
 
 def _has_both(row: object) -> Verdict | None:

@@ -14,6 +14,7 @@ from epochlint.documents.document import Mapping, Scalar, Sequence
 from epochlint.documents.scalars import boolean, number, plain_count
 from epochlint.run.counting import Batch, Counting, Shape, Steps, by_loader, share_up, times
 from epochlint.run.known import COMPANION, DEFAULT, DERIVED, UNKNOWN, WRITTEN, Known, between
+from epochlint.run.rows import each
 from epochlint.run.run import DataSource
 from epochlint.trainers import tables
 from epochlint.trainers.hf import generations, keys, refusals
@@ -555,11 +556,11 @@ def _source(text: str | None, span: Span, reading: Reading, share: float | None)
             return whole if share != 1 else 0
         return max(0, whole - max(int(min(rows, whole) * share), 1))
 
-    operations = [change] if sample is not None or share else []
+    operations = [each(change)] if sample is not None or share else []
     file = name.endswith((".jsonl", ".json", ".csv", ".parquet", ".txt"))
     local = file or (reading.lookup is not None and reading.lookup.exists(name, reading.base) is True)
     if local:
-        return DataSource(span, paths=(name,), base=reading.base, operations=operations, sample=sample)
+        return DataSource(span, paths=(name,), base=reading.base, operations=operations, sample=sample, arrow=True)
     rows = Known(sample, WRITTEN, span=span) if sample is not None and not share else UNKNOWN
     hub, _, subset = name.removeprefix("HF::").partition(":")
     return DataSource(span, hub=hub, subset=subset or None, rows=rows, operations=operations, sample=sample)

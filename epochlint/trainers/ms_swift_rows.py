@@ -36,6 +36,13 @@ class Keep:
             return None
         return self.fits(row) if self.fits is not None else True
 
+    @staticmethod
+    def form(row: object) -> str:
+        """By which keys all rows are read, if these are all columns (`AutoPreprocessor`)."""
+        if not isinstance(row, dict) or any(key in row for key in _LISTS):
+            return "messages"
+        return "alpaca" if "instruction" in row and "input" in row else "pairs"
+
     def _same(self, row: dict[object, object]) -> bool:
         """Whether both answers are one and the same text, which the template refuses (`_rlhf_encode`)."""
         rejected, messages = row.get("rejected_response"), row.get("messages")
@@ -43,9 +50,14 @@ class Keep:
         return isinstance(rejected, str) and isinstance(last, dict) and last.get("content") == rejected
 
     def _plain(self, row: dict[object, object]) -> bool:
+        if row.get("tools"):
+            return False  # not every template knows tools
         for key in _LISTS:
             if key in row:
                 told = row[key]
+                if isinstance(told, list) and any(isinstance(one, dict) and one.get("tool_calls") for one in told):
+                    return False
                 return any(readable_conversation(told, *keys) for keys in (("role", "content"), ("from", "value")))
         found = [row[key] for key in _TEXTS if key in row]
-        return bool(found) and all(isinstance(text, str) or (text is None and not self.texts) for text in found)
+        some = any(isinstance(text, str) for text in found)
+        return some and all(isinstance(text, str) or (text is None and not self.texts) for text in found)

@@ -12,7 +12,7 @@ from epochlint.documents.scalars import boolean, number
 from epochlint.run.counting import Counting
 from epochlint.run.known import DEFAULT, UNKNOWN, WRITTEN, Known
 from epochlint.run.run import DataSource, Run
-from epochlint.trainers import tables
+from epochlint.trainers import oumi_rows, tables
 from epochlint.trainers.hf.eras import eras
 from epochlint.trainers.omegaconf import resolved
 from epochlint.trainers.on_hf import require_transformers, sectioned
@@ -21,9 +21,8 @@ from epochlint.trainers.slips import below
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from epochlint.documents.document import Document
+    from epochlint.run.rows import Step
     from epochlint.trainers.hf.eras import Segment
     from epochlint.trainers.trainer import Reading
 
@@ -193,9 +192,16 @@ def _source(item: Mapping, reading: Reading) -> DataSource:
     span = place.span if place is not None else item.span
     sample = number(item.get("sample_count"))
     wanted = int(sample) if sample is not None else None
-    operations: list[Callable[[int], int | None]] = [lambda rows: wanted] if wanted is not None else []
+    operations: list[Step] = [lambda rows: (wanted, wanted)] if wanted is not None else []
     if path is not None:
-        return DataSource(span, paths=(path,), base=reading.base, split=split, operations=operations, sample=wanted)
+        found = DataSource(span, paths=(path,), base=reading.base, split=split, operations=operations, sample=wanted)
+        if name in ("text_sft", "text_sft_jsonl"):
+            options = item.mapping("dataset_kwargs")
+            form = text_of(options.get("format")) if options is not None else None
+            found.split = None  # the whole file is read
+            found.check = oumi_rows.check_of(form)
+            found.strict = "document" if path.lower().endswith(".json") else "jsonlines"
+        return found
     rows = Known(wanted, WRITTEN, span=span) if wanted is not None else UNKNOWN
     subset = text_of(item.get("subset")) or ""
     return DataSource(span, hub=name, split=split, subset=subset, rows=rows, operations=operations, sample=wanted)

@@ -25,10 +25,14 @@ def texts_missing(row: object, keys: Sequence[str], consumer: str, *, lists: boo
         return invalid(f"the record is no object: {consumer} stops there")
     for key in keys:
         value = row.get(key)
-        if not isinstance(value, str) and not (lists and isinstance(value, list)):
+        if not isinstance(value, str) and not (lists and _is_conversation(value)):
             what = "is missing" if key not in row else "is null" if value is None else "is no text"
             return invalid(f"{key} {what}: {consumer} stops there")
     return None
+
+
+def _is_conversation(value: object) -> bool:
+    return isinstance(value, list) and all(isinstance(message, dict) for message in value)
 
 
 def messages_missing(row: object, key: str, consumer: str) -> Verdict | None:
@@ -49,21 +53,39 @@ def messages_missing(row: object, key: str, consumer: str) -> Verdict | None:
 class Form:
     """A check that looks at what the first row of the data has, as loaders do that choose by its keys.
 
-    `choose` gives the check for all rows, or None where the loader would know nothing to do with them.
+    `choose` gives the check for all rows, the verdict on a first row that the loader knows nothing to do with, or None
+    where nothing can be said. `columns`: the loader makes columns of all rows' keys, so that rows before the first one
+    that tells the form are read by it, too.
     """
 
-    __slots__ = ("check", "choose")
+    __slots__ = ("_before", "check", "choose", "columns")
 
-    def __init__(self, choose: Callable[[dict[object, object]], Callable[[object], Verdict | None] | None]) -> None:
+    def __init__(
+        self,
+        choose: Callable[[dict[object, object]], Callable[[object], Verdict | None] | Verdict | None],
+        *,
+        columns: bool = False,
+    ) -> None:
         self.choose = choose
+        self.columns = columns
         self.check: Callable[[object], Verdict | None] | None = None
+        self._before: object = None
 
     def __call__(self, row: object) -> Verdict | None:
-        if self.check is None:
-            if not isinstance(row, dict):
-                return None
-            self.check = self.choose(row) or _anything
-        return self.check(row)
+        if self.check is not None:
+            return self.check(row)
+        if not isinstance(row, dict):
+            return None
+        chosen = self.choose(row)
+        if isinstance(chosen, tuple):
+            self.check = _anything
+            return chosen
+        if chosen is None and self.columns:
+            self._before = row if self._before is None else self._before
+            return None
+        self.check = chosen or _anything
+        earlier = self.check(self._before) if self._before is not None else None
+        return (earlier[0], f"of the first record, {earlier[1]}") if earlier is not None else self.check(row)
 
 
 def _anything(row: object) -> Verdict | None:

@@ -234,7 +234,7 @@ def _source(item: Mapping, reading: Reading) -> DataSource:
     span = place.span if place is not None else item.span
     if files and source in ("json", "csv", "text", "parquet"):
         check = check_of(item) if "filter_fn" not in item else None
-        return DataSource(span, paths=files, base=reading.base, split=split, check=check)
+        return DataSource(span, paths=files, base=reading.base, split=split, check=check, arrow=True)
     part = any(key in item for key in ("data_dir", "data_files"))  # of the repository
     return DataSource(span, hub=source if not part else None, split=split, subset=text_of(item.get("name")) or "")
 

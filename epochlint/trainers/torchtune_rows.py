@@ -69,11 +69,16 @@ def _pairs(item: Mapping) -> Check | None:
             if found is not None:
                 return found
             assert isinstance(row, dict)
-            if not all(isinstance(message.get("content"), (str, list)) for message in row[key]):
+            if not all(_is_said(message.get("content")) for message in row[key]):
                 return invalid(f"a message in {key} has no text: {NAME} stops there")
         return None
 
     return check
+
+
+def _is_said(content: object) -> bool:
+    """Whether a content is a text, or parts of one."""
+    return isinstance(content, str) or (isinstance(content, list) and all(isinstance(part, dict) for part in content))
 
 
 def _chat(item: Mapping) -> Check | None:
@@ -100,6 +105,9 @@ def _chat(item: Mapping) -> Check | None:
                 return invalid(f"message {at} has no text in {text_key}: {NAME} stops there")
             if text_key not in message:
                 return invalid(f"message {at} has no {text_key}: {NAME} stops there")
+            said = message[text_key]  # a later message without a text is given the one before
+            if not _is_said(said) and (at == 1 or isinstance(said, list)):
+                return invalid(f"message {at} has no text in {text_key}: {NAME} stops there")
             if not (without_system and role == "system"):
                 roles.append(role)
         return _order(["system", *roles] if without_system else roles)

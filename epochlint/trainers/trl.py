@@ -599,7 +599,9 @@ class Trl:
             return
         split = reading.text("dataset_train_split") or "train"
         file = name.endswith((".json", ".jsonl", ".csv", ".parquet"))
-        source = DataSource(entry.value.span, paths=(name,) if file else (), base=reading.base, hub=name, split=split)
+        source = DataSource(
+            entry.value.span, paths=(name,) if file else (), base=reading.base, hub=name, split=split, arrow=True
+        )
         source.subset = reading.text("dataset_config") or ""
         if "[" not in split:  # the scripts look a split up by its name
             self.run.training.append(source)

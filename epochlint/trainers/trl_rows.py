@@ -26,15 +26,23 @@ _LAST_WITHOUT_DROPS = "0.30"  # 0.29 drops nothing, 1.9 does
 def check_of(owner: str | None, *, answers_only: bool, text: str) -> Form | None:
     """The check of a trainer's rows. answers_only: `assistant_only_loss`; text: `dataset_text_field`."""
     if owner == "SFTConfig":
-        return Form(lambda first: _sft(first, answers_only, text))
+        return Form(lambda first: _sft(first, answers_only, text), columns=True)
+    if owner == "DPOConfig":
+        return Form(_answers, columns=True)
     if owner in _PAIRS:
-        return Form(lambda first: _keys(first, ("chosen", "rejected"), ("prompt",)))
-    return Form(_labelled) if owner == "KTOConfig" else None
+        return Form(lambda first: _keys(first, ("chosen", "rejected"), ("prompt",)), columns=True)
+    return Form(_labelled, columns=True) if owner == "KTOConfig" else None
 
 
 def _sft(first: dict[object, object], answers_only: bool, text: str) -> Check | None:
     if "messages" in first:
-        return lambda row: messages_missing(row, "messages", NAME) or (_no_answer(row) if answers_only else None)
+
+        def check(row: object) -> Verdict | None:
+            if isinstance(row, dict) and "prompt" in row:
+                return invalid(f"a prompt beside the messages, which asks for a completion: {NAME} stops there")
+            return messages_missing(row, "messages", NAME) or (_no_answer(row) if answers_only else None)
+
+        return check
     if "prompt" in first:
         return _keys(first, ("prompt", "completion"), ())
     return (lambda row: texts_missing(row, (text,), NAME)) if text in first else None
@@ -48,10 +56,29 @@ def _keys(first: dict[object, object], needed: tuple[str, ...], more: tuple[str,
     return lambda row: texts_missing(row, keys, NAME, lists=True)
 
 
+def _answers(first: dict[object, object]) -> Check | None:
+    """Pairs; where they have no prompt of their own it is what both conversations begin with (`extract_prompt`)."""
+    keys = _keys(first, ("chosen", "rejected"), ("prompt",))
+    if keys is None or "prompt" in first:
+        return keys
+
+    def check(row: object) -> Verdict | None:
+        found = keys(row)
+        if found is not None:
+            return found
+        assert isinstance(row, dict)
+        chosen, rejected = row["chosen"], row["rejected"]
+        if isinstance(chosen, list) and isinstance(rejected, list) and chosen[:1] != rejected[:1]:
+            return invalid(f"chosen and rejected do not begin with the same message: {NAME} stops there")
+        return None
+
+    return check
+
+
 def _labelled(first: dict[object, object]) -> Check | None:
     texts = _keys(first, ("prompt", "completion"), ())
-    if texts is None or "label" not in first:
-        return texts
+    if texts is None:
+        return None
 
     def check(row: object) -> Verdict | None:
         found = texts(row)

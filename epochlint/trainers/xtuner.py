@@ -17,6 +17,7 @@ from math import ceil
 from epochlint.documents.document import Entry, Mapping, Node, Scalar, Sequence
 from epochlint.run.counting import Batch, Counting, Shape, Steps, Warmup, fixed, share_down
 from epochlint.run.known import DEFAULT, DERIVED, UNKNOWN, WRITTEN, Known, unknown
+from epochlint.run.rows import at_most
 from epochlint.run.run import DataSource, Era, Run
 from epochlint.trainers.settings import Loader, Taker, text_of
 from epochlint.trainers.trainer import Layer
@@ -294,7 +295,7 @@ def _data(taker: Taker) -> None:
             paths=files if kind in ("json", "csv", "text", "parquet") else (),
             base=reading.base,
             hub=None if files else kind,
-            operations=[lambda rows: min(rows, most)] if most is not None else [],
+            operations=[at_most(most)] if most is not None else [],
             keep=_kept(_last(block.get("dataset_map_fn")), run.setting("sequence_length").number),
         )
     ]

@@ -27,7 +27,7 @@ UNFORESEEN: dict[str, str] = {}
 
 # Version -> how many runs fall into each word of records.py.
 COUNTS = {
-    "0.5.13": {"equal": 15, "foreseen": 34, "silent": 1},
+    "0.5.13": {"equal": 50, "foreseen": 87, "silent": 3},
 }
 
 

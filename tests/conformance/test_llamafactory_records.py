@@ -15,19 +15,22 @@ def project(case: dict[str, Any], data: str, version: str) -> tuple[dict[str, st
     files = {
         "config.yaml": text(case["config"]),
         "data/dataset_info.json": json.dumps({"a": case["info"]}),
-        "data/data.jsonl": data,
+        f"data/{case['info']['file_name']}": data,
     }
     return files, {"llamafactory": version, "gpus": 1}, ["config.yaml"]
 
 
 # File -> why the error that the loader ends in is not foreseen.
 UNFORESEEN = {
+    "array in an array": "rows without a key: no form is told by them",
+    "byte order mark": "datasets 4.5 refuses a mark before an array, 5.2 takes it",
+    "list as answer": "datasets before 4.7 refuses a column of several types, newer ones take it",
     "number as answer": "datasets before 4.7 refuses a column of several types, newer ones take it",
 }
 
 # Version -> how many runs fall into each word of records.py.
 COUNTS = {
-    "0.9.5": {"equal": 164, "foreseen": 51, "missed": 2, "open": 23, "silent": 29},
+    "0.9.5": {"equal": 328, "foreseen": 132, "missed": 6, "open": 38, "silent": 55},
 }
 
 

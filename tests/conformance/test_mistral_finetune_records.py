@@ -16,11 +16,14 @@ def project(case: dict[str, Any], data: str, version: str) -> tuple[dict[str, st
 
 
 # File -> why the error that the loader ends in is not foreseen.
-UNFORESEEN: dict[str, str] = {}
+UNFORESEEN = {
+    "half a surrogate": "what a tokenizer makes of half a character is its own word",
+    "tools beside": "what a tool's description must hold is the tokenizer's word",
+}
 
 # Version -> how many runs fall into each word of records.py.
 COUNTS = {
-    "1943535": {"equal": 39, "foreseen": 42, "silent": 2},
+    "1943535": {"equal": 69, "foreseen": 67, "missed": 2, "silent": 4},
 }
 
 

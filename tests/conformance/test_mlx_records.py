@@ -20,6 +20,7 @@ UNFORESEEN = {
     "answer only": "what a chat template makes of it is the template's word",
     "blank answer": "whether an empty text has tokens is the tokenizer's word",
     "empty answer": "whether an empty text has tokens is the tokenizer's word",
+    "half a surrogate": "what a tokenizer makes of half a character is its own word",
     "nothing but odd": "whether an empty text has tokens is the tokenizer's word",
     "question only": "what a chat template makes of it is the template's word",
     "system only": "what a chat template makes of it is the template's word",
@@ -27,7 +28,7 @@ UNFORESEEN = {
 
 # Version -> how many runs fall into each word of records.py.
 COUNTS = {
-    "0.32.2": {"equal": 86, "foreseen": 48, "missed": 6, "silent": 4},
+    "0.32.2": {"equal": 195, "foreseen": 94, "missed": 10, "silent": 10},
 }
 
 

@@ -150,3 +150,21 @@ def test_reading_can_stop_early(tmp_path: Path) -> None:
     first = next(iterate(path))
     assert (first.line, first.column, first.length) == (1, 1, len(GOOD))
     assert len(list(iterate(path, max_bytes=2 * len(GOOD) + 5))) == 2
+
+
+def test_what_only_the_reader_of_datasets_refuses(tmp_path: Path) -> None:
+    lines = [
+        '{"a": "\\ud83d\\ude00"}',
+        '{"a": "cut \\ud83d"}',
+        '{"a": "\\\\ud83d"}',
+        '{"\\ude00": 1}',
+        '{"a": 1, "b": {"c": 1, "c": 2}}',
+        '{"a": 1}',
+    ]
+    path = tmp_path / "odd.jsonl"
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    found = count(str(path))
+    assert found is not None
+    assert found.rows == len(lines)
+    assert [(problem.line, problem.arrow) for problem in found.problems] == [(2, True), (4, True), (5, True)]
+    assert "the key c stands there twice" in found.problems[2].reason

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import ast
 
-from epochlint.documents.document import Mapping, Node, Scalar
+from epochlint.documents.document import Entry, Mapping, Node, Scalar
 from epochlint.documents.python.batched import keeps_rows
+from epochlint.documents.python.lengths import by_places, count_of, cut
 from epochlint.documents.python.model import DatasetNode, Operation, Unknown
 from epochlint.documents.python.values import (
     Contents,
@@ -29,7 +30,7 @@ from epochlint.splits import parts as split_parts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from epochlint.documents.python.interpreter import Interpreter
     from epochlint.documents.python.values import Site
@@ -110,7 +111,7 @@ def _load_dataset(it: Interpreter, site: Site, origin: str) -> Node | None:
     split, streaming = site.get("split", 5), site.get("streaming")
     files = site.get("data_files", 3)
     stream = streaming is not None and truth(streaming) is not False
-    node = DatasetNode(site.whole, subset=subset, streaming=stream, form="splits")
+    node = DatasetNode(site.whole, subset=subset, streaming=stream, form="splits", loaded=True)
     folder = site.get("data_dir", 2)
     place = text_of(folder) if folder is not None and not _is_nothing(folder) else ""
     if path in _BUILDERS and files is not None:
@@ -123,11 +124,17 @@ def _load_dataset(it: Interpreter, site: Site, origin: str) -> Node | None:
             _take_files(it, node, files, path)
         if place != "":
             node.operations = (Operation("unknown", None, site.span),)
-    if site.open_ended or any(entry.key not in _SAME_READING for entry in site.keywords):
+    if site.open_ended or not all(_same_reading(entry, node.files or ()) for entry in site.keywords):
         node.operations = (Operation("unknown", None, site.span),)
     if split is None or (isinstance(split, Scalar) and split.value is None):
         return node
     return take_split(it, node, split, site.whole)
+
+
+def _same_reading(entry: Entry, files: tuple[str, ...]) -> bool:
+    if entry.key in ("sep", "delimiter"):
+        return all(_separated_by(path, text_of(entry.value)) for path in files)
+    return entry.key in _SAME_READING
 
 
 def _take_files(it: Interpreter, node: DatasetNode, files: Node, folder: str | None) -> None:
@@ -142,12 +149,14 @@ def _take_files(it: Interpreter, node: DatasetNode, files: Node, folder: str | N
     listed = paths(files)
     if listed is not None:
         node.files = listed
-        node.members = {"train": DatasetNode(files.span, files=listed, split="train", streaming=node.streaming)}
+        node.members = {
+            "train": DatasetNode(files.span, files=listed, split="train", streaming=node.streaming, loaded=True)
+        }
     elif isinstance(files, Mapping):
         node.members = {}
         for key, entry in files.last.items():
             node.members[key] = DatasetNode(
-                entry.value.span, files=paths(entry.value), split=key, streaming=node.streaming
+                entry.value.span, files=paths(entry.value), split=key, streaming=node.streaming, loaded=True
             )
         every = [member.files for member in node.members.values()]
         if not files.open_ended and all(part is not None for part in every):
@@ -207,6 +216,7 @@ def _member(node: DatasetNode, name: str, span: Span) -> DatasetNode:
         streaming=node.streaming,
         operations=node.operations,
         rewritten=node.rewritten,
+        loaded=node.loaded,
     )
 
 
@@ -262,14 +272,55 @@ def _from_file(it: Interpreter, site: Site, origin: str) -> Node | None:
     if isinstance(value, (File, Contents)):
         value = value.path
     frame = origin.startswith(("pandas.", "polars."))
+    paths = _paths(value) if value is not None else None
     node = DatasetNode(
-        site.whole, files=_paths(value) if value is not None else None, form="frame" if frame else "dataset"
+        site.whole,
+        files=paths,
+        form="frame" if frame else "dataset",
+        loaded=not frame,
     )
+    if frame and not _reads_all(site, paths or ()):
+        return changed(node, Operation("unknown", None, site.span))
     if frame and number_of(site.get("nrows")) is not None:
         rows = number_of(site.get("nrows"))
         return changed(node, Operation("select", int(rows or 0), site.span))
     split = site.get("split")
     return changed(node, None, split=text_of(split)) if split is not None and not frame else node
+
+
+# The arguments of pandas and polars by which the same rows are read of the same file.
+_SAME_FRAME = frozenset(
+    (
+        "filepath_or_buffer", "path_or_buf", "path", "source", "encoding", "encoding_errors", "usecols", "columns",
+        "dtype", "index_col", "nrows", "n_rows", "engine", "low_memory", "na_values", "keep_default_na", "na_filter",
+        "parse_dates", "converters", "compression", "storage_options", "dtype_backend", "thousands", "decimal",
+        "convert_dates", "precise_float", "memory_map", "schema", "schema_overrides", "infer_schema_length",
+    )
+)  # fmt: skip
+
+
+def _reads_all(site: Site, paths: tuple[str, ...]) -> bool:
+    """Whether a reader of tables is given nothing that changes which lines are its rows."""
+    if site.open_ended or len(site.positional) > 1:
+        return False
+    for entry in site.keywords:
+        if entry.key in ("sep", "delimiter"):
+            if not all(_separated_by(path, text_of(entry.value)) for path in paths):
+                return False
+        elif entry.key == "lines":
+            if truth(entry.value) is not True:
+                return False
+        elif entry.key == "orient":
+            if text_of(entry.value) != "records":
+                return False
+        elif entry.key not in _SAME_FRAME:
+            return False
+    return True
+
+
+def _separated_by(path: str, separator: str | None) -> bool:
+    """Whether the rows of a file are counted with this sign between its fields."""
+    return separator == ("\t" if path.endswith(".tsv") else ",")
 
 
 def _frame(it: Interpreter, site: Site, origin: str) -> Node | None:
@@ -296,9 +347,29 @@ def _concatenate(it: Interpreter, site: Site, origin: str) -> Node | None:
     if value is None:
         value = site.get("objs", 0) or site.get("datasets", 0)
     items = elements(value) if value is not None else None
-    if origin.endswith("interleave_datasets") or items is None:
+    axis = site.get("axis")
+    beside = axis is not None and number_of(axis) != 0  # columns are put side by side
+    if items is None or beside or site.open_ended:
         return DatasetNode(site.whole)
     return joined(it, items, site.whole)
+
+
+def _interleave(it: Interpreter, site: Site, origin: str) -> Node | None:
+    """interleave_datasets(parts, probabilities=[0.7, 0.3], stopping_strategy="all_exhausted")."""
+    value, shares = site.get("datasets", 0), site.get("probabilities", 1)
+    items = elements(value) if value is not None else None
+    strategy = site.get("stopping_strategy", 5)
+    word = text_of(strategy) if strategy is not None else "first_exhausted"
+    if items is None or word is None or site.open_ended:
+        return DatasetNode(site.whole)
+    made = joined(it, items, site.whole)
+    listed: tuple[float, ...] | None = None
+    if shares is not None and not _is_nothing(shares):
+        numbers = [number_of(item) for item in elements(shares) or []]
+        listed = tuple(float(number) for number in numbers if number is not None)
+        if len(listed) != len(made.parts):  # shares that cannot be read: unknown, not equal
+            return changed(made, Operation("unknown", None, site.span))
+    return changed(made, None, mixing=(word, listed))
 
 
 def joined(it: Interpreter, parts: list[Node], span: Span) -> DatasetNode:
@@ -393,7 +464,8 @@ def _filter(it: Interpreter, dataset: DatasetNode, site: Site) -> Node:
 
 
 def _select(it: Interpreter, dataset: DatasetNode, site: Site) -> Node:
-    return changed(dataset, _selected(site.get("indices", 0), site.span))
+    indices = site.get("indices", 0)
+    return changed(dataset, by_places(dataset, indices, site.span) or _selected(indices, site.span))
 
 
 def _selected(indices: Node | None, span: Span) -> Operation:
@@ -416,7 +488,7 @@ def _shard(it: Interpreter, dataset: DatasetNode, site: Site) -> Node:
 
 def _take(it: Interpreter, dataset: DatasetNode, site: Site) -> Node:
     amount = number_of(site.get("n", 0))
-    if amount is None and site.name == "head" and not site.positional:
+    if amount is None and site.name in ("head", "tail") and not site.positional:
         amount = 5
     if amount is None or amount < 0:
         return changed(dataset, Operation("unknown", None, site.span))
@@ -497,7 +569,7 @@ _METHODS: dict[str, Callable[[Interpreter, DatasetNode, Site], Node]] = {
     "values": _values,
     "shard": _shard,
     "batch": _unknown,
-    "tail": _unknown,
+    "tail": _take,
     "explode": _unknown,
     "groupby": _unknown,
     "merge": _unknown,
@@ -530,13 +602,22 @@ def indexed(it: Interpreter, dataset: DatasetNode, key: Node, span: Span) -> Nod
     return Unknown(span, "a row or a column of the data")
 
 
-def sliced(it: Interpreter, value: DatasetNode | Contents, bounds: list[int | None] | None, span: Span) -> Node:
+def sliced(
+    it: Interpreter,
+    value: DatasetNode | Contents,
+    bounds: list[int | None] | None,
+    span: Span,
+    written: Sequence[Node | None] = (),
+) -> Node:
     """`rows[:100]` of a list or a frame."""
     dataset = as_dataset(it, value, span)
     if dataset is None:
         return Unknown(span, "a part of something that is not known")
     form = value.form if isinstance(value, DatasetNode) else "rows"
     dataset = with_operations(dataset, dataset.operations, form=form)
+    by_rows = cut(dataset, written, span) if bounds is None else None
+    if by_rows is not None:
+        return changed(dataset, by_rows)
     if bounds is None or bounds[2] not in (None, 1):
         return changed(dataset, Operation("unknown", None, span))
     start, stop = bounds[0], bounds[1]
@@ -556,7 +637,7 @@ def unpacked(value: DatasetNode, count: int) -> list[Node] | None:
 def length(it: Interpreter, dataset: DatasetNode, span: Span) -> Node:
     if dataset.rows is not None and not dataset.operations:
         return derived(span, dataset.rows)
-    return Unknown(span, "the length is known from the data only", frozenset(("len",)))
+    return count_of(span, frozenset(("len",)), dataset)
 
 
 # --- Rows read in a loop ----------------------------------------------------------------------------------------------
@@ -668,7 +749,7 @@ HANDLERS: dict[str, Callable[[Interpreter, Site, str], Node | None]] = {
     "datasets.DatasetDict": _dataset_dict,
     "datasets.dataset_dict.DatasetDict": _dataset_dict,
     "datasets.concatenate_datasets": _concatenate,
-    "datasets.interleave_datasets": _concatenate,
+    "datasets.interleave_datasets": _interleave,
     "torch.utils.data.ConcatDataset": _concatenate,
     "torch.utils.data.Subset": _subset,
     "pandas.concat": _concatenate,

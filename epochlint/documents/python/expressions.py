@@ -18,6 +18,7 @@ from epochlint.documents.python import (
     modules,
     paths,
 )
+from epochlint.documents.python.lengths import combined
 from epochlint.documents.python.model import Choice, DatasetNode, Derived, Parsed, Reference, Unknown
 from epochlint.documents.python.values import (
     LOOP,
@@ -336,21 +337,24 @@ def item(it: Interpreter, base: Node, key: Node, span: Span) -> Node:
 
 def _sliced(it: Interpreter, base: Node, part: ast.Slice, span: Span) -> Node:
     bounds: list[int | None] = []
+    written: list[Node | None] = []
     operands: list[Node] = []
     known = True
     for bound in (part.lower, part.upper, part.step):
         if bound is None:
             bounds.append(None)
+            written.append(None)
             continue
         value = it.eval(bound)
         operands.append(value)
+        written.append(value)
         if isinstance(value, Scalar) and (value.value is None or isinstance(value.value, int)):
             bounds.append(value.value)
         else:
             known = False
             bounds.append(None)
     if isinstance(base, (DatasetNode, Contents)):
-        return datasets.sliced(it, base, bounds if known else None, span)
+        return datasets.sliced(it, base, bounds if known else None, span, written)
     if not known or bounds[2] == 0:
         return Unknown(span, "a part whose bounds are not known")
     cut = slice(bounds[0], bounds[1], bounds[2])
@@ -424,6 +428,10 @@ def _combined(it: Interpreter, node: ast.BinOp, left: Node, right: Node) -> Node
         if found is not None:
             return found
     names = read_names(node.left, left) | read_names(node.right, right)
+    operation = node.op
+    by_rows = combined(span, names, [left, right], lambda first, second: compute(operation, first, second))
+    if by_rows is not None:
+        return by_rows
     unknown = next((value for value in (left, right) if isinstance(value, Unresolved)), None)
     return Unknown(span, unknown.reason if unknown is not None else "an operand is not known", names)
 

@@ -8,6 +8,7 @@ import shlex
 import textwrap
 
 from epochlint.documents.document import Entry, Mapping, Node, Scalar, Sequence, Unresolved
+from epochlint.documents.python.lengths import RowCount, RowRange, combined, count_of
 from epochlint.documents.python.methods import FORMS, merge_into, nested
 from epochlint.documents.python.model import Choice, DatasetNode, Derived, Parsed, Reference, Unknown
 from epochlint.documents.python.values import (
@@ -34,7 +35,8 @@ from epochlint.documents.python.values import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
+    from typing import Any
 
     from epochlint.documents.python.interpreter import Interpreter
     from epochlint.source import Span
@@ -182,6 +184,10 @@ def _cast(it: Interpreter, site: Site, origin: str) -> Node | None:
         known = truth(value) if origin == "builtins.bool" else None
         if known is not None:
             return derived(site.whole, known, value)
+        kind = origin.rpartition(".")[2]
+        by_rows = combined(site.whole, names_in(value), [value], lambda number: cast(kind, number))
+        if by_rows is not None and kind in ("int", "float"):
+            return by_rows
         reason = value.reason if isinstance(value, Unresolved) else "the value is not known"
         return Unknown(site.whole, reason, names_in(value))
     result = cast(origin.rpartition(".")[2], value.value)
@@ -226,6 +232,9 @@ def _numeric(it: Interpreter, site: Site, origin: str) -> Node | None:
     names = names_in(*operands) | _argument_names(site)
     if site.open_ended or site.keywords:
         return Unknown(site.whole, f"the result of {name}()", names)
+    by_rows = combined(site.whole, names, operands, lambda *numbers: _NUMERIC[name](*_as_given(name, numbers)))
+    if by_rows is not None:
+        return by_rows
     numbers: list[int | float] = []
     for operand in operands:
         number = number_of(operand)
@@ -238,12 +247,16 @@ def _numeric(it: Interpreter, site: Site, origin: str) -> Node | None:
             return Unknown(site.whole, reason, names)
         numbers.append(number)
     try:
-        value = _NUMERIC[name](*numbers) if name not in ("min", "max", "sum") else _NUMERIC[name](numbers)
+        value = _NUMERIC[name](*_as_given(name, numbers))
     except (ArithmeticError, ValueError, TypeError):
         return Unknown(site.whole, f"{name}() fails", names)
     if isinstance(value, int) and value.bit_length() > 4096:
         return Unknown(site.whole, "the number is too large", names)
     return derived(site.whole, value, *operands, names=names)
+
+
+def _as_given(name: str, numbers: Iterable[int | float]) -> Iterable[Any]:
+    return (numbers,) if name in ("min", "max", "sum") else numbers
 
 
 def _argument_names(site: Site) -> frozenset[str]:
@@ -284,11 +297,19 @@ def _length(it: Interpreter, site: Site, origin: str) -> Node | None:
         return derived(site.whole, value.count())
     if isinstance(value, DatasetNode) and value.rows is not None and not value.operations:
         return derived(site.whole, value.rows)
-    return Unknown(site.whole, "the length is known from the data only", names_in(*site.positional) | {"len"})
+    names = names_in(*site.positional) | {"len"}
+    if isinstance(value, DatasetNode) and value.form not in ("splits", "halves"):
+        return count_of(site.whole, names, value)
+    return Unknown(site.whole, "the length is known from the data only", names)
 
 
 def _range(it: Interpreter, site: Site, origin: str) -> Node | None:
     numbers = [number_of(value) for value in site.positional]
+    if len(numbers) in (1, 2) and isinstance(site.positional[-1], RowCount):
+        first = site.positional[0] if len(numbers) == 2 else None
+        by_rows = first if isinstance(first, RowCount) else None
+        if first is None or by_rows is not None or isinstance(numbers[0], int):
+            return RowRange(site.whole, site.positional[-1], by_rows, int(numbers[0] or 0))
     if not 1 <= len(numbers) <= 3 or not all(isinstance(number, int) for number in numbers):
         return Unknown(site.whole, "a range that is not known", names_in(*site.positional))
     bounds = [int(number) for number in numbers if number is not None]

@@ -10,6 +10,8 @@ from epochlint.documents.document import Document, Mapping, Node, Scalar, Unreso
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from epochlint.documents.document import Entry, Problem
     from epochlint.source import Excerpt, Source, Span
 
@@ -186,10 +188,11 @@ class Operation:
     | "filter" | None | an unknown number of rows goes |
     | "map" | None | a batched map whose function may change the number of rows (a plain map is left out) |
     | "pack" | None | several rows become one |
+    | "places" | None | `.select(range(len(data) // 2))`, `rows[: int(0.9 * len(rows))]`: `of` says how many |
     | "unknown" | None | the number of rows afterwards is not known |
     """  # noqa: E501
 
-    __slots__ = ("amount", "kind", "span", "start", "stop")
+    __slots__ = ("amount", "kind", "of", "span", "start", "stop")
 
     def __init__(
         self,
@@ -198,8 +201,10 @@ class Operation:
         span: Span,
         start: int | float | None = None,
         stop: int | float | None = None,
+        of: Callable[[int], int | None] | None = None,
     ) -> None:
         self.kind = kind
+        self.of = of
         self.amount = amount
         self.span = span
         self.start = start
@@ -219,6 +224,8 @@ class DatasetNode(Node):
     `subset` and `split`; `rows`: the number of rows where the program writes them itself; `parts`: the datasets that
     it is the concatenation of. All None or empty: the source is not known.
     `split` is None where no single split has been taken (a DatasetDict; `members` then holds what is known of it).
+    `mixing`: how the parts are put together where not one after the other, as (strategy, shares) of
+    `interleave_datasets`. `loaded`: `datasets` reads the files itself.
     `rewritten`: the rows stay as many, and hold something else than the files (a plain map, a renamed column).
     """
 
@@ -226,7 +233,9 @@ class DatasetNode(Node):
         "files",
         "form",
         "hub",
+        "loaded",
         "members",
+        "mixing",
         "operations",
         "parts",
         "replaced",
@@ -252,8 +261,12 @@ class DatasetNode(Node):
         form: str = "dataset",
         members: dict[str, DatasetNode] | None = None,
         rewritten: bool = False,
+        loaded: bool = False,
+        mixing: tuple[str, tuple[float, ...] | None] | None = None,
     ) -> None:
         super().__init__(span)
+        self.mixing = mixing
+        self.loaded = loaded
         self.rewritten = rewritten
         self.files = files
         self.hub = hub

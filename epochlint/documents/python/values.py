@@ -501,12 +501,14 @@ def _join_datasets(one: DatasetNode, other: DatasetNode) -> DatasetNode:
     )
 
 
+_COPIED = (
+    "files", "form", "hub", "loaded", "members", "mixing", "parts", "rewritten", "rows", "split", "streaming", "subset",
+)  # fmt: skip
+
+
 def with_operations(dataset: DatasetNode, operations: tuple[Operation, ...], **changes: object) -> DatasetNode:
     """A copy of a dataset with other operations."""
-    fields: dict[str, object] = {
-        name: getattr(dataset, name)
-        for name in ("files", "hub", "subset", "split", "streaming", "rows", "parts", "form", "members", "rewritten")
-    }
+    fields: dict[str, object] = {name: getattr(dataset, name) for name in _COPIED}
     fields.update(changes)
     made = DatasetNode(dataset.span, operations=operations, **fields)  # type: ignore[arg-type]
     added = operations[len(dataset.operations) :]
@@ -612,7 +614,7 @@ def elements(value: Node) -> list[Node] | None:
 def number_of(value: Node | None) -> int | float | None:
     """A known finite number."""
     if isinstance(value, Scalar) and isinstance(value.value, (int, float)) and not isinstance(value.value, bool):
-        return value.value if math.isfinite(value.value) else None
+        return value.value if isinstance(value.value, int) or math.isfinite(value.value) else None
     return None
 
 

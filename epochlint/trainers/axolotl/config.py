@@ -54,6 +54,9 @@ _METHODS = {
 _ADAPTERS = {"lora": "lora", "qlora": "qlora", "llama-adapter": "prefix"}
 
 
+_SINCE_CUTS = "0.12.2"  # 0.12.2 knows `excess_length_strategy`, 0.8.0 does not
+
+
 def recognise(document: Document) -> list[Mapping]:
     """A mapping with `base_model` and something to train on or with."""
     found = []
@@ -189,6 +192,8 @@ def _data(taker: Taker) -> None:
     excess = text_of(reading.node("excess_length_strategy"))
     run.overlong = "cut" if excess == "truncate" else "dropped"
     limit = taker.whole("sequence_length", "sequence_len", default=512).number
+    if run.overlong == "cut" and reading.versions.of("axolotl").at_least(_SINCE_CUTS) is not True:
+        run.overlong = ""  # older ones drop them, whatever is written
     judge = _judge(run, None if run.overlong == "cut" and run.setting("packing").value is not True else limit)
     run.training = _sources(reading.node("datasets"), reading, judge)
     tests = reading.node("test_datasets")
@@ -253,7 +258,9 @@ def _source(item: Mapping, reading: Reading, judge: Callable[[Mapping, str], Row
     check = found.check if isinstance(found, Rows) else None
     keep = found.keep if isinstance(found, Rows) else found
     subset = text_of(item.get("name")) or ""
-    return DataSource(span, paths=files, base=reading.base, hub=hub, split=split, subset=subset, check=check, keep=keep)
+    return DataSource(
+        span, paths=files, base=reading.base, hub=hub, split=split, subset=subset, check=check, keep=keep, arrow=True
+    )
 
 
 def _changes_rows(item: Mapping) -> bool:

@@ -16,6 +16,7 @@ from epochlint.documents.python.model import (
     Symbol,
 )
 from epochlint.run.known import COUNTED, DERIVED, WRITTEN, Known, unknown
+from epochlint.run.rows import at_most, each, interleaved, some, taken, together
 from epochlint.run.run import DataSource
 from epochlint.splits import Part
 from epochlint.trainers.hf import common
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
     from epochlint.documents.document import Entry, Node
     from epochlint.documents.python.model import Call, Operation
+    from epochlint.run.rows import Mix, Rows, Step
     from epochlint.run.run import Run
     from epochlint.trainers.trainer import Reading
 
@@ -151,6 +153,7 @@ def take_data(run: Run, around: Surroundings, base: str) -> None:
         if data is not None:
             data = _held_out(run, data)
             run.training.extend(sources(data, entry, base, run))
+            run.mix = mix_of(data)
             streams = data.streaming or any(part.streaming for part in data.parts)
             run.settings["streaming"] = Known(streams, WRITTEN, key_span=entry.key_span)
             packed = next((one for one in _operations(data) if one.kind == "pack"), None)
@@ -178,7 +181,9 @@ def _held_out(run: Run, data: DatasetNode) -> DatasetNode:
         streaming=data.streaming,
         rows=data.rows,
         parts=data.parts,
+        mixing=data.mixing,
         rewritten=data.rewritten,
+        loaded=data.loaded,
     )
 
 
@@ -205,6 +210,7 @@ def _take_validation(run: Run, around: Surroundings, entry: Entry | None, base: 
         data = one_split(node, "test")
         if data is not None:
             run.validation.extend(sources(data, entry, base, run))
+            run.validation_mix = mix_of(data)
 
 
 def _sets(around: Surroundings, attribute: str) -> bool:
@@ -223,16 +229,17 @@ def one_split(node: Node, name: str) -> DatasetNode | None:
 
 
 def sources(data: DatasetNode, entry: Entry, base: str, run: Run) -> Iterator[DataSource]:
-    """The places that a dataset's rows come from; several for a concatenation without operations of its own."""
-    if data.parts and not data.operations:
+    """The places that a dataset's rows come from; several for a mixture (`mix_of`)."""
+    if data.parts:
+        changed = data.rewritten or _changes_rows(data)
         for part in data.parts:
-            yield from sources(part, entry, base, run)
+            for source in sources(part, entry, base, run):
+                source.rewritten = source.rewritten or changed
+                yield source
         return
     rows = Known(data.rows, COUNTED, span=data.span) if data.rows is not None else Known(exact=False)
     operations = data.operations
-    if data.parts:
-        rows = Known(exact=False)
-    elif data.rows is None and not data.files:
+    if data.rows is None and not data.files:
         # `select(range(500))` leaves 500 rows, whatever there was: fewer stop it with an error (datasets 5.2.0).
         for at, operation in enumerate(operations):
             if operation.kind == "select" and operation.start == 0 and isinstance(operation.amount, int):
@@ -245,14 +252,15 @@ def sources(data: DatasetNode, entry: Entry, base: str, run: Run) -> Iterator[Da
         hub=data.hub,
         split=data.split,
         subset=data.subset or "",
-        operations=[rows_after(one) for one in operations],
+        operations=[step_of(one) for one in operations],
         rows=rows,
-        rewritten=data.rewritten or any(one.kind in ("map", "pack", "unknown") for one in data.operations),
-        sample=next((size for one in data.operations if (size := _taken(one)) is not None), None),
+        arrow=data.loaded,
+        rewritten=data.rewritten or _changes_rows(data),
+        sample=next((size for one in data.operations if (size := _asked(one)) is not None), None),
     )
 
 
-def _taken(operation: Operation) -> int | None:
+def _asked(operation: Operation) -> int | None:
     """The number of rows that a program asks for: `select(range(500))`, `train[:500]`."""
     kind, amount, start, stop = operation.kind, operation.amount, operation.start or 0, operation.stop
     if kind in ("select", "sample") and isinstance(amount, int):
@@ -260,6 +268,48 @@ def _taken(operation: Operation) -> int | None:
     if kind == "slice" and isinstance(stop, int) and isinstance(start, int) and 0 <= start < stop:
         return stop - start
     return None
+
+
+def _changes_rows(data: DatasetNode) -> bool:
+    return any(one.kind in ("map", "pack", "unknown") for one in data.operations)
+
+
+def mix_of(data: DatasetNode) -> Mix | None:
+    """How many rows the sources of a mixture give together, by what is done to the parts and to the whole; None for a
+    single source, and where it is the sum."""
+    return (lambda found: _mixed(data, iter(found))) if _is_mixed(data) else None
+
+
+def _is_mixed(data: DatasetNode) -> bool:
+    """Whether parts are anything but put one after the other."""
+    return bool(data.parts) and (
+        data.mixing is not None or bool(data.operations) or any(_is_mixed(part) for part in data.parts)
+    )
+
+
+def _mixed(data: DatasetNode, found: Iterator[Rows | None]) -> Rows | None:
+    """`found`: the rows of each source that `sources` gives, in its order."""
+    if not data.parts:
+        return next(found)
+    parts = [_mixed(part, found) for part in data.parts]
+    rows = together(parts) if data.mixing is None else interleaved(parts, *data.mixing)
+    for operation in data.operations:
+        if rows is not None:
+            rows = step_of(operation)(rows)
+        elif operation.kind == "select" and operation.start == 0 and isinstance(operation.amount, int):
+            rows = (operation.amount, operation.amount)  # as above: fewer stop it
+    return rows
+
+
+def step_of(operation: Operation) -> Step:
+    """What an operation does to rows."""
+    if operation.kind == "filter":
+        return some
+    amount = operation.amount
+    if operation.kind == "select" and isinstance(amount, int):
+        last = operation.stop if operation.start is not None else None
+        return taken(amount, int(last)) if last is not None else at_most(amount)
+    return each(rows_after(operation))
 
 
 def _is_path(name: str) -> bool:
@@ -283,11 +333,13 @@ def rows_after(operation: Operation) -> Callable[[int], int | None]:
         if kind == "select" and amount is not None:
             return min(rows, int(amount))
         if kind == "sample" and amount is not None:
-            return min(rows, int(amount)) if isinstance(amount, int) else int(rows * amount)
+            return min(rows, int(amount)) if isinstance(amount, int) else round(rows * amount)  # as pandas does
         if kind == "slice":
             return Part("", start, stop).rows(rows)
         if kind == "shard" and amount and start is not None:  # the first ones hold one row more
             return int(rows // amount + (start < rows % amount))
+        if kind == "places" and operation.of is not None:
+            return operation.of(rows)
         if kind == "repeat" and isinstance(amount, int):
             return rows * amount
         if kind in ("split-train", "split-test"):

@@ -208,6 +208,8 @@ def _records(rows: Known, get: Get) -> Known:
         rows = between(min(rows.low, cap) if rows.low is not None else None, None, basis=rows.basis)
     rows = after_split(rows, get)
     if get("packing").value is True:
+        if get("packing_joins").value is not True:  # texts are put end to end and cut: a long one becomes several
+            return between(0, None, basis=rows.basis)
         return between(1 if rows.low else 0, rows.high, basis=rows.basis)
     return rows
 

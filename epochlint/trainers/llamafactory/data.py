@@ -9,15 +9,15 @@ from __future__ import annotations
 from epochlint.documents.document import Mapping, Scalar, Sequence
 from epochlint.documents.scalars import boolean, number
 from epochlint.run.known import UNKNOWN, WRITTEN, Known
+from epochlint.run.rows import at_most
 from epochlint.run.run import DataSource
 from epochlint.trainers.llamafactory.dataset_info import Attributes, Keep, is_info
 from epochlint.trainers.settings import text_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from epochlint.documents.document import Node
+    from epochlint.run.rows import Step
     from epochlint.source import Span
     from epochlint.trainers.hf.reader import Hf
 
@@ -108,7 +108,7 @@ class Data:
         del run.settings["sample_cap"]
         cap = int(self.cap.number)
         for source in run.training:
-            source.operations = (*source.operations, lambda rows: min(rows, cap))
+            source.operations = (*source.operations, at_most(cap))
 
     def _sources(self, found: list[tuple[str, Span]] | None, into: list[DataSource]) -> None:
         for name, span in found or ():
@@ -124,10 +124,10 @@ class Data:
             return DataSource(span)
         attributes = Attributes(entry.value)
         self._check_ranking(name, span, attributes)
-        operations: list[Callable[[int], int | None]] = []
+        operations: list[Step] = []
         if attributes.samples is not None:
             wanted = attributes.samples
-            operations.append(lambda rows: wanted)
+            operations.append(lambda rows: (wanted, wanted))
         plain = attributes.split == "train"
         if attributes.file is None or not plain:
             part = any(key in entry.value for key in ("folder", "data_files"))  # of the repository, whatever it holds
@@ -145,6 +145,7 @@ class Data:
             span,
             paths=(f"{place}/{attributes.file}",),
             base=reading.base,
+            arrow=True,
             operations=operations,
             keep=keep,
             check=keep.judge if keep is not None else None,

@@ -146,10 +146,12 @@ class Keep:
             observation = tags.get("observation_tag")
             pairs = zip(roles, [*roles[1:], None], strict=True)
             roles = [role for role, after in pairs if role != observation or after != role]
-        odd = (tags.get("user_tag"), tags.get("observation_tag"))
-        even = (tags.get("assistant_tag"), tags.get("function_tag"))
+        sides = self._sides()
         for at, role in enumerate(roles):
-            if role is None or role not in (odd, even)[at % 2]:
+            role = role if isinstance(role, str) else None
+            if attributes.formatting == "openai" and role not in sides:
+                return f"the role of message {at + 1} is none of its tags: LLaMA-Factory stops there"
+            if sides.get(role) != at % 2:
                 asked = "the user" if at % 2 == 0 else "the assistant"
                 return f"message {at + 1} should be from {asked}: LLaMA-Factory drops the conversation"
         if len(roles) % 2 != (1 if attributes.ranking else 0):
@@ -176,12 +178,26 @@ class Keep:
         tag = self.attributes.tags.get("content_tag", "")
         for at, message in enumerate(messages, 1):
             assert isinstance(message, dict)
-            if not isinstance(message.get(tag), str) and not message.get("tool_calls"):
+            if not isinstance(message.get(tag), str) and not self._calls(message):
                 return f"message {at} has no text in {tag}: LLaMA-Factory stops there"
         return None
 
-    def _openai_role(self, message: dict[object, object], role: object) -> object:
+    def _sides(self) -> dict[object, int | None]:
+        """Role -> 0 for who asks, 1 for who answers, None for the system. OpenAI's form looks up a tag that is not
+        written by null, as the call of a tool then is (`OpenAIDatasetConverter`); a ShareGPT role must be there."""
         tags = self.attributes.tags
-        if role in (tags.get("assistant_tag"), tags.get("function_tag")) and message.get("tool_calls"):
-            return tags.get("function_tag")
-        return role
+        order = (("user", 0), ("assistant", 1), ("observation", 0), ("function", 1), ("system", None))
+        sides: dict[object, int | None] = {tags.get(f"{name}_tag"): side for name, side in order}
+        if self.attributes.formatting != "openai":
+            sides.pop(None, None)
+        return sides
+
+    def _openai_role(self, message: dict[object, object], role: object) -> object:
+        return self.attributes.tags.get("function_tag") if self._calls(message) else role
+
+    def _calls(self, message: dict[object, object]) -> bool:
+        """Whether the message's text is made of its calls of tools."""
+        tags = self.attributes.tags
+        answers = (tags.get("assistant_tag"), tags.get("function_tag"))
+        role = message.get(tags.get("role_tag", ""))
+        return self.attributes.formatting == "openai" and role in answers and bool(message.get("tool_calls"))

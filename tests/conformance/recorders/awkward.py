@@ -120,10 +120,100 @@ def files(form: str) -> dict[str, str]:
         "empty question": _with(form, record(form, "", words(5))),
         "number as answer": _with(form, record(form, words(4), 42)),
         "over-long": _with(form, record(form, words(4), words(LONG)), record(form, words(LONG), words(5))),
+        "very long": _with(form, record(form, words(4), words(3000))),
         "near the limit": _with(form, record(form, words(NEAR), words(5))),
         "nothing but odd": _lines([record(form, words(4), ""), record(form, words(4), "")]),
+        "one record": whole + "\n",
+        "one record without newline": whole,
+        "indented lines": "".join(f"  {json.dumps(row)} \t\n" for row in rows),
+        "commas between lines": ",\n".join(map(json.dumps, rows)) + "\n",
+        "records over several lines": "".join(json.dumps(row, indent=1) + "\n" for row in rows),
+        "broken line in the middle": _with_text(form, whole[: len(whole) // 2] + "\n"),
+        "line of words": _with_text(form, "no record\n"),
+        "duplicate keys": _with_text(form, _twice(plain(form, 7))),
+        "null question": _with(form, record(form, None, words(5))),
+        "nothing but nulls": _with(form, dict.fromkeys(plain(form))),
+        "row of another form": _with(form, plain("alpaca" if form != "alpaca" else "messages", 7)),
+        "ids in every row": _lines([{"id": number, **row} for number, row in enumerate(rows)]),
+        "null answer first": _lines([record(form, words(4), None), *rows]),
+        "missing key first": _lines([_without_answer(form), *rows]),
+        "row of another form first": _lines([plain("alpaca" if form != "alpaca" else "messages", 7), *rows]),
+        "list as answer": _with(form, record(form, words(4), ["w1", "w2"])),
+        "nested nulls": _with(form, {**plain(form, 7), "meta": {"a": None, "b": [None, {"c": None}]}}),
+        "numbers that are none": _with(form, {**plain(form, 7), "score": float("nan"), "most": float("inf")}),
+        "half a surrogate": _with(form, record(form, "w1 \ud83d", words(5))),
+        "zero character": _with(form, record(form, "w1\0w2", words(5))),
+        "escaped keys": _with_text(form, _escaped(plain(form, 7))),
     }
+    if "preference" in form:
+        out.update(_pairs(form))
     return {**out, **(_conversations(form) if form in CONVERSATIONS else {})}
+
+
+def _with_text(form: str, odd: str) -> str:
+    """As `_with`, with lines as they stand."""
+    rows = [plain(form, number) for number in range(PLAIN)]
+    return _lines(rows[:2]) + odd + _lines(rows[2:])
+
+
+def _twice(row: Row) -> str:
+    """A line whose last key stands there twice, the first time with nothing."""
+    key = list(row)[-1]
+    return f"{{{json.dumps(key)}: null, {json.dumps(row)[1:]}\n"
+
+
+def _escaped(row: Row) -> str:
+    """A line whose keys are written with an escape each: the same record."""
+    parts = (f'"\\u{ord(key[0]):04x}{key[1:]}": {json.dumps(value)}' for key, value in row.items())
+    return f"{{{', '.join(parts)}}}\n"
+
+
+def _pairs(form: str) -> dict[str, str]:
+    """Pairs whose two answers are odd together."""
+    row = plain(form, 7)
+
+    def answered(text: str) -> Any:
+        """The answer's side of a record that asks the same."""
+        return record(form, words(4, 7), text)["chosen"]
+
+    def one(**changes: Any) -> str:
+        return _with(form, {**row, **changes})
+
+    return {
+        "equal answers": one(rejected=row["chosen"]),
+        "null rejected": one(rejected=None),
+        "empty rejected": one(rejected=answered("")),
+        "both answers empty": one(chosen=answered(""), rejected=answered("")),
+        "missing rejected": _with(form, {key: value for key, value in row.items() if key != "rejected"}),
+        "long rejected": one(rejected=answered(words(LONG))),
+        "long prompt": _with(form, record(form, words(LONG), words(5))),
+        "other prompt": one(rejected=plain(form, 3)["rejected"]),
+    }
+
+
+def array_files(form: str) -> dict[str, str]:
+    """The files as one array each, where their lines are odd by what stands in them: name -> text."""
+    found = {}
+    for name, text in files(form).items():
+        lines = text.split("\n")[:-1]
+        if len(lines) > 1 and all(line.startswith(("{", "null", "[")) for line in lines) and "array" not in name:
+            found[name] = "[" + ",\n".join(lines) + "]\n"
+    text = found["plain"]
+    return {
+        **found,
+        "byte order mark": "\ufeff" + text,
+        "carriage returns": text.replace("\n", "\r\n"),
+        "no final newline": text[:-1],
+        "empty array": "[]",
+        "blank lines before": "\n \n" + text,
+        "comma at the end": text.replace("]\n", ",]\n"),
+        "without end": text[:-2],
+        "two arrays": text + text,
+        "one record": json.dumps([plain(form)]) + "\n",
+        "one object": json.dumps(plain(form), indent=1) + "\n",
+        "rows in an object": json.dumps({"data": json.loads(text)}) + "\n",
+        "array in an array": f"[{text}]",
+    }
 
 
 def tool_files() -> dict[str, str]:
@@ -195,8 +285,39 @@ def _conversations(form: str) -> dict[str, str]:
         "message that is a text": lambda: _with(form, {key: ["w1", "w2"]}),
         "long first turn": lambda: one(("user", words(LONG)), said, asked, said),
         "long last turn": lambda: one(asked, said, asked, ("assistant", words(LONG))),
-    }
+        "null message": lambda: _with(form, {key: [None, *_turns(form, asked, said)]}),
+        "roles with capitals": lambda: one(("User", "w1"), ("Assistant", "w2")),
+        "roles of another form": lambda: one(("user" if key != "messages" else "human", "w1"), ("gpt" if key ==
+            "messages" else "assistant ", "w2")),
+        "weights": lambda: _with(form, {key: _turns(form, asked, said, weight=0)}),
+        "thinking in tags": lambda: one(asked, ("assistant", "<think>w1 w2</think>w3")),
+        "thinking beside": lambda: _with(form, {key: _turns(form, asked, said, reasoning_content="w1 w2")}),
+        "thinking parts": lambda: one(asked, ("assistant", [{"type": "thinking", "thinking": "w1"}, *parts])),
+        "null thinking": lambda: _with(form, {key: _turns(form, asked, said, reasoning_content=None)}),
+        "tool calls": lambda: _with(form, {key: [*_turns(form, asked), _calls(form, ""), *_turns(form, ("tool", "w4"),
+            said)]}),
+        "tool calls, null text": lambda: _with(form, {key: [*_turns(form, asked), _calls(form, None), *_turns(form,
+            ("tool", "w4"), said)]}),
+        "tool calls at the end": lambda: _with(form, {key: [*_turns(form, asked), _calls(form, "")]}),
+        "tools beside": lambda: one(asked, said, tools=[{"type": "function", "function": {"name": "f"}}]),
+        "duplicate keys in a message": lambda: _with_text(form, json.dumps(conversation(form, asked, said)).replace(
+            f'"{role}": ', f'"{role}": "x", "{role}": ') + "\n"),
+        "prompt in every row": lambda: _lines([{**plain(form, at), "prompt": "w1"} for at in range(PLAIN)]),
+        "messages twice": lambda: _with(form, {**conversation(form, asked, said), "prompt": "w1"}),
+    }  # fmt: skip
     return {name: make() for name, make in every.items()}
+
+
+def _turns(form: str, *turns: tuple[str, Any], **more: Any) -> list[Row]:
+    """The messages of a conversation, each with further keys."""
+    key = CONVERSATIONS[form][0]
+    return [{**message, **more} for message in conversation(form, *turns)[key]]
+
+
+def _calls(form: str, said: Any) -> Row:
+    """A message that calls a tool."""
+    call = {"id": "abcdefghi", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+    return _turns(form, ("assistant", said), tool_calls=[call])[0]
 
 
 def load() -> dict[str, str]:
@@ -228,6 +349,7 @@ def checksum(text: str) -> int:
 
 if __name__ == "__main__":
     made = {f"{form}/{name}": text for form in FORMS for name, text in files(form).items()}
+    made.update((f"alpaca array/{name}", text) for name, text in array_files("alpaca").items())
     made.update((f"messages with tools/{name}", text) for name, text in tool_files().items())
     lines = (f"{json.dumps(name)}: {json.dumps(text)}" for name, text in made.items())
     with open(PLACE, "w", encoding="utf-8") as stream:

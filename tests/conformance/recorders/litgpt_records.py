@@ -23,6 +23,7 @@ def setups() -> dict[str, tuple[str, dict[str, Any]]]:
     return {
         "lines": ("alpaca", {"name": "data.jsonl", "data": none}),
         "document": ("alpaca", {"name": "data.json", "data": none}),
+        "array": ("alpaca array", {"name": "data.json", "data": none}),
     }
 
 

@@ -50,6 +50,7 @@ def setups() -> dict[str, tuple[str, dict[str, Any]]]:
     labelled = {"columns": {"prompt": "prompt", "response": "completion", "kto_tag": "label"}}
     return {
         "alpaca": one("alpaca"),
+        "alpaca, array": one("alpaca array", {"file_name": "data.json"}),
         "alpaca, packed": one("alpaca", packing=True),
         "sharegpt": one("sharegpt", {"formatting": "sharegpt"}),
         "openai": one("messages", openai),
@@ -75,7 +76,7 @@ def run(case: dict[str, Any]) -> dict[str, Any]:
         os.environ["HF_HOME"] = folder
         try:
             os.mkdir("data")
-            with open("data/data.jsonl", "w", encoding="utf-8", newline="") as stream:
+            with open("data/" + case["info"]["file_name"], "w", encoding="utf-8", newline="") as stream:
                 stream.write(awkward.load()[case["file"]])
             with open("data/dataset_info.json", "w", encoding="utf-8") as stream:
                 json.dump({"a": case["info"]}, stream)

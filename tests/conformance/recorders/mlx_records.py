@@ -25,6 +25,7 @@ def setups() -> dict[str, tuple[str, dict[str, Any]]]:
         "messages": ("messages", {"config": {}}),
         "messages, masked": ("messages", {"config": {"mask_prompt": True}}),
         "completions": ("prompt-completion", {"config": {}}),
+        "completions, masked": ("prompt-completion", {"config": {"mask_prompt": True}}),
         "text": ("text", {"config": {}}),
     }
 

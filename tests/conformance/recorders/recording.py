@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import datetime
+import functools
 import importlib.metadata
 import json
 import os
@@ -67,6 +68,9 @@ def arguments(description: str, default_out: str, shares: bool = False) -> argpa
         "--out", default=os.path.join(here, os.pardir, "data", default_out), help="recording to write or add to"
     )
     parser.add_argument("--only", default="", metavar="PREFIX", help="only cases whose id starts so")
+    parser.add_argument(
+        "--missing", action="store_true", help="only cases that the recording does not hold as they are"
+    )
     parser.add_argument("--print", dest="show", action="store_true", help="print the runs instead of writing them")
     parser.add_argument(
         "--package",
@@ -103,11 +107,15 @@ def save(
     runs: dict[str, dict[str, Any]],
     installed: dict[str, str],
 ) -> None:
-    """Add one version's runs to a recording (a version that is there already is updated), one entry a line."""
+    """Add one version's runs to a recording (a version that is there already is updated), one entry a line. Runs of
+    cases that have changed since are dropped."""
     data: dict[str, Any] = {"cases": {}, "results": {}}
     if os.path.exists(path):
         with open(path, encoding="utf-8") as stream:
             data = json.load(stream)
+    changed = {name for name, case in cases.items() if data["cases"].get(name, case) != json.loads(json.dumps(case))}
+    for result in data["results"].values():  # what another version made of the case as it was
+        result["runs"] = {name: run for name, run in result["runs"].items() if name not in changed}
     data["cases"].update(cases)
     kept = data["results"].get(version, {}).get("runs", {})
     data["results"][version] = {
@@ -117,6 +125,15 @@ def save(
         "runs": {**kept, **runs},
     }
     data["recorder"] = recorder
+    with open(path, "w", encoding="utf-8") as stream:
+        stream.write(dumps(data))
+
+
+def note(path: str, key: str, value: Any) -> None:
+    """Keeps something beside the cases."""
+    with open(path, encoding="utf-8") as stream:
+        data = json.load(stream)
+    data[key] = value
     with open(path, "w", encoding="utf-8") as stream:
         stream.write(dumps(data))
 
@@ -158,6 +175,9 @@ def all_cases(
 ) -> None:
     """Run every case and add it to the recording. package: the trainer's; others: packages whose versions are kept;
     more: what else is kept. A case whose run is a LookupError is not there in this version."""
+    version = options.version or packages(package)[package]
+    if options.missing:
+        cases = {name: case for name, case in cases.items() if not _holds(options.out, version, name, case)}
     runs = {}
     for name, case in cases.items():
         found = attempt(lambda asked=case: run(asked))  # type: ignore[misc] # the case of now
@@ -166,12 +186,27 @@ def all_cases(
         runs[name] = found
         if options.show:
             print(name, found, flush=True)
-    version = options.version or packages(package)[package]
     report(version, runs)
     if not options.show:
         script = os.path.basename(sys.argv[0])
         installed = {package: version, **packages(*others), **more}
         save(options.out, f"recorders/{script}", cases, version, runs, installed)
+
+
+@functools.cache
+def _recorded(path: str) -> dict[str, Any]:
+    if not os.path.exists(path):
+        return {"cases": {}, "results": {}}
+    with open(path, encoding="utf-8") as stream:
+        found: dict[str, Any] = json.load(stream)
+    return found
+
+
+def _holds(path: str, version: str, name: str, case: dict[str, Any]) -> bool:
+    """Whether a recording has a run of this version for a case that is still the same."""
+    found = _recorded(path)
+    runs = found["results"].get(version, {}).get("runs", {})
+    return name in runs and found["cases"].get(name) == json.loads(json.dumps(case))
 
 
 def report(version: str, runs: dict[str, dict[str, Any]]) -> None:

@@ -33,6 +33,7 @@ def setups() -> dict[str, tuple[str, dict[str, Any]]]:
         "openai": one("messages", "chat_dataset", conversation_column="messages", conversation_style="openai"),
         "sharegpt": one("sharegpt", "chat_dataset", conversation_column="conversations",
             conversation_style="sharegpt"),
+        "alpaca, array": one("alpaca array", "alpaca_dataset", data_files="data.json"),
         "text": one("text", "text_completion_dataset", column="text"),
         "text, packed": one("text", "text_completion_dataset", column="text", packed=True),
         "preference": one("preference messages", "preference_dataset"),
@@ -75,7 +76,7 @@ def run(case: dict[str, Any]) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
         try:
-            with open("data.jsonl", "w", encoding="utf-8", newline="") as stream:
+            with open(case["dataset"]["data_files"], "w", encoding="utf-8", newline="") as stream:
                 stream.write(awkward.load()[case["file"]])
             told = dict(case["dataset"])
             builder = getattr(datasets, told.pop("_component_").rpartition(".")[2])

@@ -90,7 +90,7 @@ def shown_dataset(node: DatasetNode) -> str:
     """A dataset as one line: source, split, operations."""
     if node.parts:
         source = " + ".join(shown_dataset(part) for part in node.parts)
-        source = f"({source})"
+        source = f"({source})" if node.mixing is None else f"({source}) by {node.mixing[0]} {node.mixing[1]}"
     elif node.rows is not None:
         source = f"{node.rows} rows"
     elif node.files is not None:
