@@ -151,9 +151,17 @@ def _each(sources: list[DataSource], survey: Survey, max_bytes: int) -> list[Cou
     for source in sources:
         count = _one(source, survey, max_bytes)
         if count is not None:
-            max_bytes = max(0, max_bytes - sum(os.path.getsize(path) for path in count.files if os.path.exists(path)))
+            max_bytes = max(0, max_bytes - sum(map(_size, count.files)))
         counts.append(count)
     return counts
+
+
+def _size(path: str) -> int:
+    """0 where the file has gone since it was counted."""
+    try:
+        return os.path.getsize(path)
+    except OSError:
+        return 0
 
 
 def _one(source: DataSource, survey: Survey, max_bytes: int) -> Counted | None:

@@ -27,6 +27,8 @@ MOST_ROWS = 5_000_000
 MOST_PROBLEMS = 100
 _CHUNK = 256 * 1024
 """Bytes read at once where lines are only counted: they stay in the processor's cache."""
+_STEP = 4 << 20
+"""Bytes of an unpacked file after which a place is noted where a part could begin."""
 _LOOKED_AT = 4096
 _LONG_LINE = 256
 """Bytes of a chunk by which its lines are judged, and their length from which on they are long."""
@@ -358,9 +360,9 @@ def _count_json(
         return found
     if turns and not file.packed and file.size > max_bytes:
         return _count_windows(path, file, max_bytes)
-    starts = _parts(file, looks) if turns else []
+    starts, length = _parts(file, looks, max_bytes) if turns else ([], 0)
     if starts:
-        return _count_parts(path, file, starts, looks)
+        return _count_parts(path, length, starts, looks)
     sums = _Sums()
     sums.take(json_stream.lines(text), looks)
     found = sums.count(path, "jsonl")
@@ -504,13 +506,46 @@ def _duplicates(path: str) -> int | None:
     return found.later_copies if found is not None and found.complete else None
 
 
-_SENT_AFTER = 10_000
+_SENT_AFTER = 2_500
 """Rows after which the process of a part hands over what it has seen."""
 
 
-def _parts(file: DataFile, looks: Sequence[Look]) -> list[int]:
-    """Where the parts of a JSON Lines file begin that several processes read; empty where one should read it."""
-    if file.packed or file.size < PARTS_FROM or not all(look.apart for look in looks):
+def _parts(file: DataFile, looks: Sequence[Look], max_bytes: int) -> tuple[list[int], int]:
+    """Where the parts of a JSON Lines file begin that several processes read, and the length of all; empty where one
+    should read it."""
+    if not all(look.apart for look in looks) or processes() < 2:
+        return [], 0
+    if file.packed:
+        return _packed_parts(file, max_bytes) if file.quick else ([], 0)
+    return _plain_parts(file), file.size
+
+
+def _packed_parts(file: DataFile, max_bytes: int) -> tuple[list[int], int]:
+    """Unpacks the file once to see how long it is, and where lines begin in it: each process unpacks it up to the end
+    of its part, too, which takes a tenth of the time that the records do."""
+    if file.size < PARTS_FROM // 16:
+        return [], 0
+    begins: list[int] = []  # the first line behind each so many bytes
+    length = 0
+    with DataFile(file.path) as own:
+        while data := own.read(_CHUNK):
+            if length >= len(begins) * _STEP:
+                found = data.find(b"\n{")
+                if found >= 0:
+                    begins.append(length + found + 1)
+            length += len(data)
+            if length > max_bytes:
+                return [], 0
+    number = min(processes(), length // (PARTS_FROM // 4))
+    if length < PARTS_FROM or number < 2:
+        return [], 0
+    wanted = (length * index // number for index in range(1, number))
+    starts = [0, *(next((begin for begin in begins if begin >= place), 0) for place in wanted)]
+    return (starts, length) if sorted(set(starts)) == starts else ([], 0)
+
+
+def _plain_parts(file: DataFile) -> list[int]:
+    if file.size < PARTS_FROM:
         return []
     number = min(processes(), file.size // (PARTS_FROM // 4))
     starts = [0]
@@ -528,12 +563,12 @@ def _parts(file: DataFile, looks: Sequence[Look]) -> list[int]:
     return starts if number > 1 else []
 
 
-def _count_parts(path: str, file: DataFile, starts: list[int], looks: Sequence[Look]) -> Count | None:
+def _count_parts(path: str, length: int, starts: list[int], looks: Sequence[Look]) -> Count | None:
     from epochlint.records import opening
 
     sums = _Sums()
     covered = 0
-    ends = [*starts[1:], file.size]
+    ends = [*starts[1:], length]
 
     def read(index: int, send: Callable[[object], None]) -> None:
         opening.watch = None  # the parent tells how far all parts are
@@ -563,7 +598,7 @@ def _count_parts(path: str, file: DataFile, starts: list[int], looks: Sequence[L
         size, state, states = sent
         covered += size
         if opening.watch is not None:
-            opening.watch(path, covered, file.size)
+            opening.watch(path, covered, length)
         sums.join(state)
         for look, one in zip(looks, states, strict=True):
             look.join(one)
@@ -573,7 +608,7 @@ def _count_parts(path: str, file: DataFile, starts: list[int], looks: Sequence[L
     if sums.document_lines * 2 > sums.rows:
         return None
     found = sums.count(path, "jsonl")
-    return _extrapolate(found, file.size / max(1, covered)) if sums.stopped else found
+    return _extrapolate(found, length / max(1, covered)) if sums.stopped else found
 
 
 _NO_OBJECT = "the record is no object"

@@ -49,10 +49,11 @@ class Unreadable(Exception):  # noqa: N818 - a state of the file, caught inside 
 class DataFile:
     """An open data file.
 
-    `size` is its length in bytes on the disk; `packed` says that what is read is longer than that.
+    `size` is its length in bytes on the disk; `packed` says that what is read is longer than that, `quick` that it is
+    unpacked many times quicker than its records are read.
     """
 
-    __slots__ = ("_raw", "_reader", "_unpack_errors", "packed", "path", "size")
+    __slots__ = ("_raw", "_reader", "_unpack_errors", "packed", "path", "quick", "size")
 
     def __init__(self, path: str) -> None:
         """Raises Unreadable where the path is no regular file that may be read."""
@@ -60,7 +61,7 @@ class DataFile:
         self._raw, self.size = _open_regular(path)
         self._reader: Reader = self._raw
         self._unpack_errors: tuple[type[BaseException], ...] = (OSError,)
-        self.packed = False
+        self.packed = self.quick = False
         try:
             self._unpack(self._raw.peek(6)[:6] if hasattr(self._raw, "peek") else b"")
         except OSError as error:
@@ -76,6 +77,7 @@ class DataFile:
             import zlib
 
             self._reader, self._unpack_errors = gzip.GzipFile(fileobj=self._raw), (OSError, EOFError, zlib.error)
+            self.quick = True
         elif first.startswith(_BZIP2):
             import bz2
 
@@ -86,6 +88,7 @@ class DataFile:
             self._reader, self._unpack_errors = lzma.LZMAFile(self._raw), (OSError, EOFError, lzma.LZMAError)  # noqa: SIM115
         elif first.startswith(_ZSTANDARD):
             self._reader, self._unpack_errors = _zstandard(self._raw)
+            self.quick = True
         else:
             return
         self.packed = True
@@ -140,8 +143,9 @@ class Part:
     __slots__ = ("_file", "_left")
 
     def __init__(self, file: DataFile, start: int, end: int) -> None:
-        """Raises Unreadable."""
-        file.seek(start)
+        """Raises Unreadable. A packed file must have been read up to there."""
+        if not file.packed:
+            file.seek(start)
         self._file = file
         self._left = end - start
 

@@ -53,7 +53,7 @@ def in_parts(
             waiting[reader] = bytearray()
         while waiting:
             for pipe in select(list(waiting), [], [])[0]:
-                data = os.read(pipe, 1 << 20)
+                data = os.read(pipe, 1 << 16)
                 held = waiting[pipe]
                 held += data
                 while len(held) >= _HEAD and len(held) >= _HEAD + int.from_bytes(held[:_HEAD], "little"):

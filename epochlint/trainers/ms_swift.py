@@ -20,6 +20,7 @@ from epochlint.trainers import tables
 from epochlint.trainers.hf import generations, keys, refusals
 from epochlint.trainers.hf.counting import STEPS_ONLY
 from epochlint.trainers.hf.reader import Hf
+from epochlint.trainers.mixtures import interleaving, shares_of
 from epochlint.trainers.ms_swift_rows import Keep
 from epochlint.trainers.on_hf import own_keys, require_transformers, told_by_keys
 from epochlint.trainers.settings import MISSING, Loader, text_of
@@ -331,10 +332,24 @@ class _Reader:
         keep = self._keep()
         for source in (*run.training, *run.validation):
             source.keep = keep
-        if hf.entry("cached_dataset") is not None or hf.entry("interleave_prob") is not None:
+        if hf.entry("cached_dataset") is not None or not self._mix():
             run.training.clear()
             run.settings["batch_unknown"] = Known(True, WRITTEN)
         self._validation(share)
+
+    def _mix(self) -> bool:
+        """Whether it is known how several sets are put together. Rows that cannot be encoded are left out before or
+        after."""
+        node = self.hf.reading.node("interleave_prob")
+        if node is None or (isinstance(node, Scalar) and node.value is None):
+            return True
+        shares = shares_of(node)
+        entry = self.hf.entry("stopping_strategy")
+        strategy = "first_exhausted" if entry is None else text_of(entry.value)
+        if shares is None or strategy is None:
+            return False
+        self.hf.run.mix = interleaving(strategy, shares, dropping=True)
+        return True
 
     def _keep(self) -> Keep | None:
         """Rows that cannot be encoded, over-long ones among them, are left out (or, in lazy loading, taken again)."""

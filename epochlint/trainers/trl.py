@@ -21,14 +21,15 @@ from epochlint.trainers.hf.eras import eras
 from epochlint.trainers.hf.reader import Hf
 from epochlint.trainers.hf.recognise import argument_mappings, holds_arguments, is_trl
 from epochlint.trainers.hf_args import under_full_names
-from epochlint.trainers.settings import MISSING, Loader
+from epochlint.trainers.mixtures import by_fraction
+from epochlint.trainers.settings import MISSING, Loader, text_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from epochlint.documents.document import Document, Entry
+    from epochlint.documents.document import Document, Entry, Node
     from epochlint.run.counting import Get, Warmup
     from epochlint.run.run import Run
     from epochlint.trainers.hf.eras import Segment
@@ -589,9 +590,10 @@ class Trl:
     def _take_files(self) -> None:
         """The scripts' `dataset_name`: a public name mostly, a file sometimes."""
         reading = self.hf.reading
-        if any(
-            _written(reading, key) for key in ("dataset_mixer", "dataset_mixer_list", "dataset_mixture", "datasets")
-        ):
+        if any(_written(reading, key) for key in ("dataset_mixer", "dataset_mixer_list", "dataset_mixture")):
+            return
+        if _written(reading, "datasets"):
+            self._take_mixture()
             return
         entry = self.hf.entry("dataset_name")
         name = _word(entry)
@@ -609,6 +611,47 @@ class Trl:
         streaming = self.hf.entry("dataset_streaming")
         if streaming is not None and boolean(streaming.value):
             self.run.settings["streaming"] = Known(True, WRITTEN, key_span=streaming.key_span)
+
+    def _take_mixture(self) -> None:
+        """`datasets` of TRL's scripts, put one after the other, or by their `fraction`; `test_split_size` of them is
+        held out (trl 1.16.0, `scripts/utils.py`, `get_dataset`)."""
+        reading, run = self.hf.reading, self.run
+        node = reading.node("datasets")
+        items = node.items if isinstance(node, Sequence) else []
+        maps = [item for item in items if isinstance(item, Mapping)]
+        if not maps or len(maps) != len(items) or not self._is_trl_itself():
+            return
+        fractions = [number(item.get("fraction")) for item in maps if _is_given(item.get("fraction"))]
+        if fractions and (len(fractions) != len(maps) or None in fractions):
+            return
+        run.training.extend(self._part(item) for item in maps)
+        if fractions:
+            run.mix = by_fraction([float(one) for one in fractions if one is not None])
+        else:
+            self._judge_rows()
+        held = self.hf.entry("test_split_size")
+        if held is not None and number(held.value) is not None:
+            known = Known(number(held.value), WRITTEN, key_span=held.key_span, span=held.value.span)
+            run.settings["validation_split"] = known
+
+    def _part(self, item: Mapping) -> DataSource:
+        place = item.get("path")
+        span = place.span if place is not None else item.span
+        path, split = text_of(place), text_of(item.get("split")) or "train"
+        if path is None or _is_given(item.get("data_dir")):
+            return DataSource(span)
+        files = item.get("data_files")
+        if not _is_given(files):
+            local = path.startswith(("./", "../"))
+            return DataSource(
+                span, paths=(path,) if local else (), base=self.hf.reading.base, hub=path, split=split,
+                subset=text_of(item.get("name")) or "", arrow=True,
+            )  # fmt: skip
+        named = [text_of(one) for one in files.items] if isinstance(files, Sequence) else [text_of(files)]
+        if path not in ("json", "csv", "text", "parquet") or any(name is None for name in named):
+            return DataSource(span)
+        paths = [name for name in named if name is not None]
+        return DataSource(span, paths=paths, base=self.hf.reading.base, split=split, arrow=True)
 
     def _take_script_data(self, around: Surroundings) -> None:
         """Rows that TRL's own trainers leave out or join are no rows of the loader any more."""
@@ -828,3 +871,7 @@ def _word(entry: Entry | None) -> str | None:
     if isinstance(node, Sequence) and len(node.items) == 1:
         node = node.items[0]
     return node.value if isinstance(node, Scalar) and isinstance(node.value, str) else None
+
+
+def _is_given(node: Node | None) -> bool:
+    return node is not None and not (isinstance(node, Scalar) and node.value is None)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import random
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -51,6 +53,29 @@ def everything(path: str) -> tuple[object, ...]:
         (records.least, records.most),
         twice.later_copies, twice.groups, same.leaked, [repr(leak) for leak in same.first],
     )  # fmt: skip
+
+
+@pytest.mark.parametrize("number", [2, 3])
+def test_parts_of_a_packed_file_give_what_the_whole_gives(
+    path: str, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    packed = path + ".gz"
+    Path(packed).write_bytes(gzip.compress(Path(path).read_bytes()))
+    monkeypatch.setattr(counting, "processes", lambda: 1)
+    whole = everything(packed)
+    forked: list[int] = []
+
+    def in_parts(count: int, *more: Any) -> bool:
+        forked.append(count)
+        return parts.in_parts(count, *more)
+
+    monkeypatch.setattr(counting, "in_parts", in_parts)
+    monkeypatch.setattr(counting, "processes", lambda: number)
+    for name, value in (("PARTS_FROM", 1 << 16), ("_STEP", 1 << 13), ("_CHUNK", 1 << 12)):
+        monkeypatch.setattr(counting, name, value)
+    assert everything(packed) == whole
+    assert set(forked) == {number}
+    assert counting.read_through(packed, max_bytes=1 << 17).estimated  # more than may be read: not in parts
 
 
 @pytest.mark.parametrize("number", [2, 3, 8])

@@ -12,6 +12,7 @@ from epochlint.run.known import UNKNOWN, WRITTEN, Known
 from epochlint.run.rows import at_most
 from epochlint.run.run import DataSource
 from epochlint.trainers.llamafactory.dataset_info import Attributes, Keep, is_info
+from epochlint.trainers.mixtures import interleaving, shares_of
 from epochlint.trainers.settings import text_of
 
 TYPE_CHECKING = False
@@ -21,6 +22,11 @@ if TYPE_CHECKING:
     from epochlint.source import Span
     from epochlint.trainers.hf.reader import Hf
 
+_STRATEGIES = {
+    "interleave_under": "first_exhausted",
+    "interleave_over": "all_exhausted",
+    "interleave_once": "all_exhausted_without_replacement",
+}
 _DROPPING = ("sft", "rm", "dpo", "kto")  # stages whose processors drop what the converter emptied
 
 
@@ -76,16 +82,27 @@ class Data:
         if entry is not None:
             run.writes["validation"] = entry.key_span
         self._validation(entry is not None)
-        if hf.entry("tokenized_path") is not None or self._mixed(training):
-            # Prepared data may replace all of it; mixing by interleaving leaves a number that rows do not tell.
+        if hf.entry("tokenized_path") is not None or not self._mix(training):
+            # Prepared data may replace all of it.
             run.training.clear()
             run.settings["batch_unknown"] = Known(True, WRITTEN)
         self._cap_alone(training)
 
-    def _mixed(self, training: list[tuple[str, Span]] | None) -> bool:
-        strategy = text_of(self.hf.reading.node("mix_strategy"))
-        several = training is None or len(training) > 1
-        return several and strategy is not None and strategy.startswith("interleave")
+    def _mix(self, training: list[tuple[str, Span]] | None) -> bool:
+        """Whether it is known how several sets are put together (`merge_dataset`). What the converter empties is
+        dropped afterwards."""
+        run, reading = self.hf.run, self.hf.reading
+        strategy = text_of(reading.node("mix_strategy"))
+        if (training is not None and len(training) < 2) or strategy is None or not strategy.startswith("interleave"):
+            return True
+        node = reading.node("interleave_probs")
+        plain = node is None or (isinstance(node, Scalar) and node.value is None)
+        shares = None if plain else shares_of(node)
+        if training is None or strategy not in _STRATEGIES or (shares is None and not plain):
+            return False
+        dropping = any(source.keep is not None for source in run.training)
+        run.mix = interleaving(_STRATEGIES[strategy], shares, dropping=dropping)
+        return True
 
     def _validation(self, data: bool) -> None:
         hf, run = self.hf, self.hf.run
