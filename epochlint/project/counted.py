@@ -54,7 +54,7 @@ def count_into(run: Run, survey: Survey) -> None:
     """
     max_bytes = survey.max_bytes
     samples = [source.sample for source in run.training]
-    if samples and None not in samples:
+    if samples and None not in samples and run.mix is None:
         run.settings["sampled"] = Known(sum(one or 0 for one in samples), WRITTEN, span=run.training[0].span)
     given = run.settings.get("rows")
     if given is not None and given.number is not None:
