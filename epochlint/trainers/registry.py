@@ -153,7 +153,7 @@ TRAINERS: tuple[Entry, ...] = (
     Entry("nemo_automodel", r"step_scheduler"),
     Entry("nemo_rl", r"\bpolicy:|\bdefaults:"),
     Entry("megatron_bridge", r"train_iters|train_samples"),
-    Entry("verl", r"total_epochs|total_training_steps"),
+    Entry("verl", r"total_epochs|total_training_steps|verl\.trainer"),
     Entry("openrlhf", r"openrlhf\.cli"),
     Entry("xtuner", r"\bxtuner\b|\bread_base\b", ("xtuner",), modules=True),
     Entry("h2o", r"llm_backbone"),

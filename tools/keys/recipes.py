@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tools.keys.asked import reads_of
+from tools.keys.composed import composed
 from tools.keys.parts import (
     Recipe,
     classes,
@@ -32,6 +33,11 @@ TRL_TRAINERS = """
 TRL_OLD = {"RLOOConfig": ("RLOOv2Config",), "PPOConfig": ("PPOv2Config",)}
 
 _AXOLOTL_SCHEMA = r"axolotl/utils/(schemas/datasets|config/models/input/v0_4_1/__init__)\.py"
+
+# Blocks of profilers, reward models, and engines that few choose: half of all keys.
+_VERL_OPAQUE = (
+    "mcore_kwargs", "profiler", "global_profiler", "torchtitan", "veomni", "mindspeed", "distillation", "reward_model",
+)  # fmt: skip
 
 RECIPES: dict[str, Recipe] = {
     "transformers": Recipe(
@@ -320,6 +326,20 @@ RECIPES: dict[str, Recipe] = {
         root="openrlhf/",
         nested=False,
         needs=("transformers", "deepspeed"),
+    ),
+    "verl": Recipe(
+        "verl",
+        "0.2.0.post2 0.3.0.post1 0.4.0 0.4.1 0.5.0 0.6.0 0.6.1 0.7.0 0.7.1 0.8.0 0.9.0 0.9.1",
+        {
+            owner: composed("verl/trainer/config", *names, opaque=_VERL_OPAQUE)
+            for owner, names in (
+                ("ppo", ("ppo_trainer", "ppo_megatron_trainer")),
+                ("sft", ("sft_trainer",)),
+                ("sft_engine", ("sft_trainer_engine",)),
+            )
+        },
+        root="verl/",
+        nested=False,
     ),
     "llm-foundry": Recipe(
         "llm-foundry",
