@@ -386,12 +386,15 @@ class TestData:
         "more",
         [
             "dataset_mixer:\n  acme/chat: 0.5\n",
-            "datasets:\n  - path: acme/chat\n",
             "dataset_train_split: train[:10%]\n",
         ],
     )
-    def test_mixtures_and_slices_are_unknown(self, more: str) -> None:
+    def test_mixers_and_slices_are_unknown(self, more: str) -> None:
         assert read(more).training == []
+
+    def test_the_sets_of_a_mixture(self) -> None:
+        (source,) = read("datasets:\n  - path: acme/chat\n").training
+        assert source.hub == "acme/chat"
 
     def test_streaming(self) -> None:
         assert read("dataset_streaming: true\n").setting("streaming").value is True
