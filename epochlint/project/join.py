@@ -305,12 +305,6 @@ class Joiner:
         if launch is not None:
             self.joined.note(launch.document.source.path, document.source.path)
         found = launch is not None and self._start_others(path, python)
-        for load in python.loads:
-            loaded = load.document
-            if loaded is not None:
-                resolved = self.lookup.resolve(raw(load.path), os.path.dirname(path))
-                if resolved is not None:
-                    self._use(resolved)
         for parser in python.parsers:
             found |= self._parsed(parser, python, path, launch, configs)
         real = [call for call in python.calls if not call.arguments.last.keys() <= _NOTHING_SAID]
@@ -339,9 +333,18 @@ class Joiner:
             )
             self._called.extend((run, home is not python) for run in self.joined.runs[before:])
         found = self._module(python, path, launch) or found
-        if not found and launch is not None:
+        if found:
+            self._use_loaded(python, path)
+        elif launch is not None:
             self._barren.setdefault(path, None)
         return found
+
+    def _use_loaded(self, python: PythonDocument, path: str) -> None:
+        """The configs that a script loads are read for its runs; those of a script without any stand alone."""
+        for load in python.loads:
+            resolved = self.lookup.resolve(raw(load.path), os.path.dirname(path)) if load.document is not None else None
+            if resolved is not None:
+                self._use(resolved)
 
     def _module(self, python: PythonDocument, path: str, launch: Launch | None) -> bool:
         """The runs of a module that is itself a config, by what its names hold."""

@@ -219,6 +219,14 @@ class TestWhatCannotBeSeen:
         assert "BAT003" not in {found.code for found in spread.findings}
         assert [checked.scenarios.fact("gpus").value for checked in spread.runs] == [None]
 
+    def test_a_config_that_a_script_without_a_run_loads_stands_alone(self) -> None:
+        files = {"sft.yaml": AXOLOTL.format(path="example/rows")}
+        files["look.py"] = (
+            "import yaml\nfrom transformers import TrainingArguments\n\n"
+            "config = yaml.safe_load(open('sft.yaml'))\nprint(config['datasets'])\n"
+        )
+        assert [checked.run.trainer for checked in check_project(files).runs] == ["axolotl"]
+
     def test_a_script_that_cannot_be_seen_may_spread_its_model(self) -> None:
         launch = "CUDA_VISIBLE_DEVICES=0,1 python {} --output_dir out --per_device_train_batch_size 4 --max_steps 500\n"
         there = {"train.py": SCRIPT, "run.sh": launch.format("train.py")}
