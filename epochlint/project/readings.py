@@ -235,11 +235,11 @@ def span(plain: Any) -> tuple[int, int] | None:
         return None
 
 
-def repeats_want() -> Want:
-    """What stands there twice, as `repeats` reads it."""
+def repeats_want(most: int) -> Want:
+    """What stands there twice, as `repeats` reads it; at most so many bytes are read again for it."""
 
     def told(path: str, look: Repeats) -> object:
-        twice, differing = settle(path, look, True)
+        twice, differing = settle(path, look, True, most)
         return [
             [twice.rows, twice.unique, [list(group) for group in twice.groups], twice.complete],
             [differing.prompts, differing.rows, [list(group) for group in differing.groups], differing.complete],

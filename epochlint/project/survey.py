@@ -262,7 +262,7 @@ class Survey:
         if self._single is None:
             self._single = len(self.files(self._run.training)) == 1
         if "data_repeated" in asked and self._single:
-            found.append(readings.repeats_want())
+            found.append(readings.repeats_want(self.max_bytes))
         return found
 
     def named(self, source: DataSource) -> Rows | None:

@@ -16,6 +16,7 @@ import pytest
 from epochlint import lint
 from epochlint.cli.entry import main
 from epochlint.project import readings
+from epochlint.project.lookup import Lookup
 from epochlint.records import kept
 
 CONFIG = """\
@@ -216,3 +217,19 @@ def test_where_it_lies() -> None:
 def test_a_folder_that_cannot_be_made_is_no_trouble(project: Path, tmp_path: Path) -> None:
     (tmp_path / "cache").write_text("a file")
     assert check()
+
+
+def test_copies_are_looked_for_in_as_much_as_is_read(tmp_path: Path) -> None:
+    """What may stand there twice is read again: as far as the data were read, however long they are."""
+    path = tmp_path / "data.jsonl"
+    path.write_text('{"text": "the same"}\n' * 20)
+    read = readings.Readings(Lookup(str(tmp_path)), 1 << 30)
+    for most, complete in ((1 << 30, True), (100, False)):
+        want = readings.repeats_want(most)
+        look = want.look()
+        for line in range(1, 21):
+            look.see(line, {"text": "the same"})
+        found = readings.repeats(want.told(str(path), look))
+        assert found is not None
+        assert (found[0].complete, found[0].later_copies) == ((True, 19) if complete else (False, 0))
+    assert read.of(str(path), 1 << 30, [readings.repeats_want(1 << 30)])["repeats"][0][1] == 1

@@ -98,7 +98,7 @@ def test_nothing_is_kept_of_it(
     (project / ".git").mkdir()
     path = changing("project/data.jsonl", change, at)
     readings = Readings(Lookup(str(project)), 1 << 30, cache=True)
-    readings.of(str(path), 1 << 30, [repeats_want()])
+    readings.of(str(path), 1 << 30, [repeats_want(1 << 30)])
     assert not kept.exists() or not list(kept.iterdir())
 
 
@@ -109,5 +109,5 @@ def test_a_file_that_rests_is_kept(
     (tmp_path / "project").mkdir()
     (tmp_path / "project" / ".git").mkdir()
     path = changing("project/data.jsonl", grow, 1 << 30)
-    Readings(Lookup(str(tmp_path / "project")), 1 << 30, cache=True).of(str(path), 1 << 30, [repeats_want()])
+    Readings(Lookup(str(tmp_path / "project")), 1 << 30, cache=True).of(str(path), 1 << 30, [repeats_want(1 << 30)])
     assert list((tmp_path / "kept").iterdir())
