@@ -149,9 +149,7 @@ class Report:
         self.skipped: list[Skipped] = []
         self.sources: dict[str, Source] = {}  # by shown path
         self.below: dict[str, str] = {}  # shown path -> path below the folder that was given
-        self.passed: dict[
-            str, str
-        ] = {}  # shown path -> path of what says nothing by itself, though a script may load it
+        self.passed: dict[str, str] = {}  # shown path -> path of what says nothing; a script may load it
 
 
 def check(options: Options) -> Report:

@@ -6,7 +6,10 @@ import re
 
 import pytest
 
+from epochlint.documents.python.prefilter import may_set
 from epochlint.patterns import Pattern
+from epochlint.project.requirements import _INSTALL
+from epochlint.trainers.trl import _EPISODES
 
 
 def test_it_finds_what_the_compiled_one_finds() -> None:
@@ -22,3 +25,15 @@ def test_a_mistake_shows_at_the_first_use() -> None:
     pattern = Pattern("(")
     with pytest.raises(re.error):
         pattern.search("")
+
+
+def test_long_hostile_texts_are_searched_in_one_pass() -> None:
+    """Patterns that could try every pair of places would need minutes for these."""
+    assert not may_set("A:" + " " * 200_000)
+    assert may_set("PARTS: int = 4\n")
+    assert may_set("PARTS = 4\n")
+    assert not may_set("PARTS == 4\n")
+    assert _INSTALL.search("install" + "\n" + " " * 200_000) is None
+    assert _INSTALL.search("  !pip install trl") is not None
+    assert _EPISODES.search("a_" * 500_000) is None
+    assert _EPISODES.search("nemo_gym_path") is not None

@@ -39,7 +39,7 @@ _NAMES = Pattern(
 _ASIDE = frozenset(
     {"dev", "develop", "development", "test", "tests", "testing", "doc", "docs", "lint", "style", "typing", "ci"}
 )
-_INSTALL = Pattern(r"(?m)^[ \t]*([!%]?)[^\n#'\"]*?\bpip3?[ \t]+install\b((?:[^\n\\]|\\\n?)*)")
+_INSTALL = Pattern(r"(?m)^[ \t]*(?![ \t])([!%]?)[^\n#'\"]*?\bpip3?[ \t]+install\b((?:[^\n\\]|\\\n?)*)")
 _WANTED = Pattern(r"""([A-Za-z0-9][A-Za-z0-9._-]*)(?:\[[^\]]*\])?((?:(?:===|==|~=|!=|<=|>=|<|>)[\w.*+!-]+,?)*)(.*)""")
 _SHELLS = frozenset({"bash", "sh", "shell", "shellscript"})
 _IN_SCRIPT = Pattern(r"(?m)^# /// script$\n((?:^#(?: .*)?$\n)+?)^# ///$")

@@ -107,8 +107,7 @@ class DataSource:
 
     __slots__ = (
         "arrow", "base", "check", "format", "hub", "keep", "operations", "paths", "records_of", "rewritten", "rows",
-        "sample",
-        "span", "split", "strict", "subset",
+        "sample", "span", "split", "strict", "subset",
     )  # fmt: skip
 
     def __init__(

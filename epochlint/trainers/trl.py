@@ -133,7 +133,7 @@ _STRATEGIES: dict[str, tuple[str | None, str | None]] = {
     "bfd_split": (None, "0.30"),
 }
 
-_EPISODES = re.compile(r"(?:^|_)\w*gym(?:_|$)|(?:^|_)(?:env|environment|episode)s?_")
+_EPISODES = re.compile(r"gym(?:_|$)|(?:^|_)(?:env|environment|episode)s?_")
 
 # Settings whose default is another after `import unsloth`.
 _PATCHED = (

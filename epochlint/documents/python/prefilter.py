@@ -70,7 +70,7 @@ def may_spawn(text: str) -> bool:
 _OPENERS = ("yaml", "json.load", "toml", "OmegaConf", "pydantic", "dataclass")
 
 
-_CONSTANT = Pattern(r"^[A-Z][A-Z0-9_]*(?:\s*:[^=\n]+)?\s*=[^=]", re.MULTILINE)
+_CONSTANT = Pattern(r"^[A-Z][A-Z0-9_]*[ \t]*(?::[^=\n]*)?=[^=]", re.MULTILINE)
 
 
 def may_set(text: str) -> bool:
