@@ -360,10 +360,13 @@ def _count_json(
         return found
     if turns and not file.packed and file.size > max_bytes:
         return _count_windows(path, file, max_bytes)
-    starts, length = _parts(file, looks, max_bytes) if turns else ([], 0)
-    if starts:
-        return _count_parts(path, length, starts, looks)
     sums = _Sums()
+    if turns:
+        sums.take(json_stream.lines(text, _FIRST), looks)  # they decide how some loaders read all
+        starts, length = _parts(file, looks, max_bytes, text.read - text.left())
+        if starts:
+            del text  # no need to hold it in each process
+            return _count_parts(path, length, starts, looks, sums)
     sums.take(json_stream.lines(text), looks)
     found = sums.count(path, "jsonl")
     if sums.document_lines * 2 > sums.rows:
@@ -506,18 +509,23 @@ def _duplicates(path: str) -> int | None:
     return found.later_copies if found is not None and found.complete else None
 
 
+_FIRST = 100
+"""Lines of a file that are read before it is decided whether several processes read the others."""
 _SENT_AFTER = 2_500
 """Rows after which the process of a part hands over what it has seen."""
 
 
-def _parts(file: DataFile, looks: Sequence[Look], max_bytes: int) -> tuple[list[int], int]:
+def _parts(file: DataFile, looks: Sequence[Look], max_bytes: int, first: int) -> tuple[list[int], int]:
     """Where the parts of a JSON Lines file begin that several processes read, and the length of all; empty where one
-    should read it."""
+    should read it. first: where the first of them begins."""
     if not all(look.apart for look in looks) or processes() < 2:
         return [], 0
     if file.packed:
-        return _packed_parts(file, max_bytes) if file.quick else ([], 0)
-    return _plain_parts(file), file.size
+        starts, length = _packed_parts(file, max_bytes) if file.quick else ([], 0)
+    else:
+        starts, length = _plain_parts(file), file.size
+    starts[:1] = [first] if starts else []
+    return (starts, length) if sorted(set(starts)) == starts else ([], 0)
 
 
 def _packed_parts(file: DataFile, max_bytes: int) -> tuple[list[int], int]:
@@ -540,8 +548,7 @@ def _packed_parts(file: DataFile, max_bytes: int) -> tuple[list[int], int]:
     if length < PARTS_FROM or number < 2:
         return [], 0
     wanted = (length * index // number for index in range(1, number))
-    starts = [0, *(next((begin for begin in begins if begin >= place), 0) for place in wanted)]
-    return (starts, length) if sorted(set(starts)) == starts else ([], 0)
+    return [0, *(next((begin for begin in begins if begin >= place), 0) for place in wanted)], length
 
 
 def _plain_parts(file: DataFile) -> list[int]:
@@ -563,11 +570,11 @@ def _plain_parts(file: DataFile) -> list[int]:
     return starts if number > 1 else []
 
 
-def _count_parts(path: str, length: int, starts: list[int], looks: Sequence[Look]) -> Count | None:
+def _count_parts(path: str, length: int, starts: list[int], looks: Sequence[Look], sums: _Sums) -> Count | None:
+    """`looks` and `sums` have seen what stands before the first part."""
     from epochlint.records import opening
 
-    sums = _Sums()
-    covered = 0
+    covered = starts[0]
     ends = [*starts[1:], length]
 
     def read(index: int, send: Callable[[object], None]) -> None:
@@ -582,6 +589,7 @@ def _count_parts(path: str, length: int, starts: list[int], looks: Sequence[Look
             rows = json_stream.lines(text)
             for look in looks:
                 look.part()
+                look.state()  # what was seen before is told already
             seen = sent = 0
             while True:
                 part = _Sums(seen)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from json.decoder import JSONDecodeError, JSONDecoder
 from json.scanner import make_scanner
+from sys import maxsize
 
 from epochlint.records.opening import BIGGEST_RECORD, BLOCK, Unreadable
 from epochlint.records.problem import Problem
@@ -70,6 +71,8 @@ _HALF_PAIR = re.compile(
     r"\\u[dD](?:[89abAB][0-9a-fA-F]{2}(?!\\u[dD][c-fC-F])|(?<!\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD])[c-fC-F])"
 ).search
 """Perhaps the escape of one half of a surrogate pair: the backslash may be escaped itself."""
+_SURROGATE = re.compile(r"\\[uU][dD]").search
+"""Perhaps an escape of any half: a single letter in front is looked for several times as quickly as two are."""
 _LONE = re.compile("[\ud800-\udfff]").search
 
 
@@ -135,7 +138,7 @@ class JsonText:
 
     def left(self) -> int:
         """Bytes that were read and not used."""
-        return len(self.text[self.position :].encode("utf-8", "surrogateescape"))
+        return len(self.text[self.position :].encode("utf-8", "surrogateescape")) + len(self._decoder.getstate()[0])
 
     def _decode(self, data: bytes, *, final: bool) -> str:
         try:
@@ -197,12 +200,14 @@ def is_array(text: JsonText) -> bool:
     return text.skip_space() and text.text[text.position] == "[" and not _lists_on_lines(text)
 
 
-def lines(text: JsonText) -> Generator[Item]:
+def lines(text: JsonText, most: int = maxsize) -> Generator[Item]:
     """Values with white space between them, as a rule one on a line. A line that is no JSON is one broken row.
 
-    Keys that stand twice are looked for in small files only: who writes records by hand writes few.
+    most: lines after which it stops, at the end of one; asked again, it goes on there. Keys that stand twice are looked
+    for in small files only: who writes records by hand writes few.
     """
     overruns = broken = 0
+    last = text.line + most - 1
     small = text.ended and not text.cut and text.read <= SPREAD_LIMIT
     scan = _scan_once if small else _scan
     while True:
@@ -212,7 +217,7 @@ def lines(text: JsonText) -> Generator[Item]:
         if text.cut or not text.ended:  # the last line is not all there
             whole = held.rfind("\n") + 1 or held.rfind("\r") + 1
         try:
-            while position < whole:
+            while position < whole and line <= last:
                 end = held.find("\n", position, whole)
                 if end < 0:
                     end = whole
@@ -244,7 +249,7 @@ def lines(text: JsonText) -> Generator[Item]:
                         raise Unreadable("no JSON Lines")
         finally:  # also where nobody asks for more
             text.position, text.line, text.line_start = min(position, len(held)), line, min(position, len(held))
-        if text.ended:
+        if text.ended or line > last:
             return
         text.fill()
 
@@ -290,7 +295,8 @@ def _odd_line(text: JsonText, end: int, whole: int, *, spread: bool) -> list[Ite
 
 def _half_pair(held: str, position: int) -> int:
     """Where the first escape of perhaps half a surrogate pair stands; the end where there is none."""
-    found = _HALF_PAIR(held, position) if held.find("\\ud", position) >= 0 or held.find("\\uD", position) >= 0 else None
+    perhaps = _SURROGATE(held, position)
+    found = _HALF_PAIR(held, perhaps.start()) if perhaps is not None else None
     return found.start() if found is not None else len(held)
 
 

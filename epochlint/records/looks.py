@@ -11,11 +11,15 @@ class Look:
     """Sees every record of a file in order, or, where `apart` allows it, those of its parts in several processes.
 
     There, `part` is called on a copy of the look, which sees the part; what it hands over with `state` (plain values;
-    it begins anew then) arrives at `join` of the first, in any order.
+    it begins anew then) arrives at `join` of the first, in any order. The first records of the file come to the look
+    before, and `apart` is asked only then.
     """
 
     __slots__ = ()
-    apart = True
+
+    @property
+    def apart(self) -> bool:
+        return True
 
     def part(self) -> None:
         """Only a part of the file will be seen."""
@@ -80,16 +84,32 @@ class Records(Look):
 class Judged(Look):
     """The first few records in which somebody finds fault: line, and the two texts of his verdict."""
 
-    __slots__ = ("_check", "_most", "found")
-    apart = False  # a verdict may hang on the lines before
+    __slots__ = ("_check", "_left", "_most", "found")
 
     def __init__(self, check: Callable[[object], tuple[str, str] | None], most: int) -> None:
+        """check: where its verdict hangs on the records before, its `settled` tells whether it still does."""
         self._check = check
-        self._most = most
+        self._most = self._left = most
         self.found: list[tuple[int, str, str]] = []
 
+    @property
+    def apart(self) -> bool:
+        return getattr(self._check, "settled", True)
+
     def see(self, line: int, value: object) -> None:
-        if len(self.found) < self._most:
+        if self._left:
             judged = self._check(value)
             if judged is not None:
+                self._left -= 1
                 self.found.append((line, *judged))
+
+    def part(self) -> None:
+        self._left = self._most
+
+    def state(self) -> object:
+        found, self.found = self.found, []
+        return found
+
+    def join(self, state: object) -> None:
+        assert isinstance(state, list)
+        self.found = sorted(self.found + state)[: self._most]

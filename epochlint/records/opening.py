@@ -16,7 +16,7 @@ if TYPE_CHECKING:
         def read(self, size: int, /) -> bytes: ...
 
 
-BLOCK = 1 << 19
+BLOCK = 1 << 17
 """Bytes read at once."""
 
 BIGGEST_RECORD = 16 << 20

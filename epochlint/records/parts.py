@@ -80,7 +80,10 @@ def _child(
     index: int, pipe: int, work: Callable[[int, Callable[[object], None]], None], others: tuple[int, ...]
 ) -> None:
     """The life of a child process; does not return."""
+    import gc
     import marshal
+
+    gc.freeze()  # looking through what the parent made would copy the memory of it
 
     def send(value: object) -> None:
         data = marshal.dumps(value)  # type: ignore[arg-type] # plain values

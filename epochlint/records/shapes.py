@@ -48,6 +48,24 @@ def tally(value: object) -> Tally:
 
 def assistant_turns(messages: list[object]) -> int:
     """How many messages of a list are the assistant's."""
+    try:
+        roles = tuple([message["role"] for message in messages])  # type: ignore[index] # all but dicts raise
+        known = _turns.get(roles)
+    except (KeyError, TypeError):
+        return _assistant_turns(messages)
+    if known is None:
+        known = _assistant_turns(messages)
+        if len(roles) <= _LONGEST and len(_turns) < _MOST_KNOWN and all(role and type(role) is str for role in roles):
+            _turns[roles] = known
+    return known
+
+
+_turns: dict[tuple[object, ...], int] = {}
+"""The assistant's turns by the roles of a conversation: a file has few kinds of them."""
+_LONGEST, _MOST_KNOWN = 64, 1024
+
+
+def _assistant_turns(messages: list[object]) -> int:
     turns = 0
     for message in messages:
         if type(message) is dict:

@@ -7,7 +7,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from typing import IO
 
-RUN = 1 << 14
+RUN = 1 << 13
 """Entries that are sorted at once."""
 _IN_MEMORY = 1 << 20
 """Bytes of sorted runs from which on they lie in a file."""

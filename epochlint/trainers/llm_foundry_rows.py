@@ -21,6 +21,7 @@ class Rows:
     """A check of all rows in order: it remembers the columns."""
 
     __slots__ = ("columns",)
+    settled = False  # a row may always bring a new column
 
     def __init__(self) -> None:
         self.columns: set[object] = set()

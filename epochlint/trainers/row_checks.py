@@ -71,6 +71,11 @@ class Form:
         self.check: Callable[[object], Verdict | None] | None = None
         self._before: object = None
 
+    @property
+    def settled(self) -> bool:
+        """Whether a verdict hangs on the row alone from now on."""
+        return self.check is not None
+
     def __call__(self, row: object) -> Verdict | None:
         if self.check is not None:
             return self.check(row)

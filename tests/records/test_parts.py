@@ -13,11 +13,13 @@ from typing import Any
 
 import pytest
 
-from epochlint.records import count, counting, duplicates, leaks, parts
+from epochlint.records import count, counting, duplicates, json_stream, leaks, parts
 from epochlint.records.counting import read_through
 from epochlint.records.looks import Judged, Records
 from epochlint.records.repeats import Repeats
+from epochlint.records.strict import Strict
 from epochlint.records.tokens import Lengths
+from epochlint.trainers.row_checks import Form
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="forks on Linux only")
 
@@ -39,10 +41,15 @@ def path(tmp_path: Path) -> str:
     return str(name)
 
 
+def odd(row: object) -> tuple[str, str] | None:
+    return None if isinstance(row, dict) and "messages" in row else ("data_invalid", "no messages")
+
+
 def everything(path: str) -> tuple[object, ...]:
     """What one reading tells."""
     repeats, lengths, records = Repeats(), Lengths(), Records(bool, None)
-    found = read_through(path, (repeats, lengths, records))
+    judged, strict = Judged(Form(lambda first: odd if "messages" in first else None), 30), Strict(document=False)
+    found = read_through(path, (repeats, lengths, records, judged, strict))
     assert found is not None
     twice, same = duplicates(path), leaks([path], [path])
     assert twice is not None
@@ -50,7 +57,7 @@ def everything(path: str) -> tuple[object, ...]:
     told = tuple(getattr(found, name) for name in found.__slots__)
     return (
         told, repeats.rows, lengths.low, lengths.high, lengths.longest, sorted(lengths.lows.items()),
-        (records.least, records.most),
+        (records.least, records.most), judged.found, strict.told(path),
         twice.later_copies, twice.groups, same.leaked, [repr(leak) for leak in same.first],
     )  # fmt: skip
 
@@ -111,9 +118,70 @@ def test_what_hangs_on_the_lines_before_is_read_in_order(path: str, monkeypatch:
     monkeypatch.setattr(counting, "PARTS_FROM", 10_000)
     monkeypatch.setattr(counting, "processes", lambda: 2)
     monkeypatch.setattr(counting, "in_parts", lambda *_: pytest.fail("forked"))
-    judged = Judged(lambda row: None if row else ("data_invalid", "nothing"), 3)
-    assert read_through(path, (judged,)) is not None
-    assert len(judged.found) == 3
+
+    class Check:
+        settled = False
+
+        def __call__(self, row: object) -> tuple[str, str] | None:
+            return None if row else ("data_invalid", "nothing")
+
+    for look in (Judged(Check(), 3), Judged(Form(lambda first: None, columns=True), 3), Strict(document=True)):
+        assert read_through(path, (look,)) is not None
+
+
+@pytest.mark.parametrize("number", [2, 5])
+@pytest.mark.parametrize(
+    "change",
+    [
+        {},
+        {0: "\n"},
+        {1: '{"a": 1}{"a": 2}\n'},
+        {150: "\n"},
+        {700: "\n", 30: "\n"},
+        {2999: '{"a": 1} {"a": 2}\n'},
+        {2999: "\n"},
+        {1500: " \n", 1499: '{"a": 1}{"a": 2}\n'},
+        dict.fromkeys(range(1400, 1600), "\n"),
+        dict.fromkeys(range(2900, 3000), "\n"),
+    ],
+)
+def test_where_a_reader_by_lines_stops_is_the_same_in_parts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int, change: dict[int, str]
+) -> None:
+    lines = [change.get(line, f'{{"text": "row {line}"}}\n') for line in range(3000)]
+    path = str(tmp_path / "data.jsonl")
+    Path(path).write_text("".join(lines))
+    told = []
+    monkeypatch.setattr(counting, "_SENT_AFTER", 50)
+    monkeypatch.setattr(counting, "PARTS_FROM", 10_000)
+    for processes in (1, number):
+        monkeypatch.setattr(counting, "processes", lambda processes=processes: processes)
+        strict = Strict(document=False)
+        assert read_through(path, (strict,)) is not None
+        told.append(strict.told(path))
+    assert told[0] == told[1]
+    assert bool(told[0]) == bool(change)
+
+
+@pytest.mark.parametrize("mark", ["", "\ufeff"])
+@pytest.mark.parametrize("block", range(8190, 8196))  # some cut a character
+def test_characters_of_several_bytes_around_the_first_part(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mark: str, block: int
+) -> None:
+    path = str(tmp_path / "data.jsonl")
+    monkeypatch.setattr(counting, "PARTS_FROM", 10_000)
+    monkeypatch.setattr(json_stream, "BLOCK", block)
+    text = mark + "".join(f'{{"text": "{"é漢" * (number % 9)}{number}"}}\n' for number in range(3000))
+    Path(path).write_text(text, encoding="utf-8")
+    found = []
+    for processes in (1, 3):
+        monkeypatch.setattr(counting, "processes", lambda processes=processes: processes)
+        lengths = Lengths()
+        count = read_through(path, (lengths,))
+        assert count is not None
+        found.append((count.rows, len(count.problems), lengths.low, lengths.high))
+    assert found[0] == found[1]
+    assert found[0][:2] == (3000, 0)
 
 
 def test_a_part_that_fails_makes_the_file_unknown(path: str, monkeypatch: pytest.MonkeyPatch) -> None:

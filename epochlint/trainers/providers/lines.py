@@ -8,8 +8,6 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     Judged = tuple[str, str] | None
 
 INVALID, NO_TARGET = "data_invalid", "data_without_target"
@@ -67,12 +65,21 @@ def openai_preference(row: object) -> Judged:
     return None
 
 
-def together() -> Callable[[object], Judged]:
+class Together:
     """Lines of one format: `messages`, `prompt` and `completion`, `text`, or a preference pair. The file's first line
     says which."""
-    first: list[str] = []
 
-    def check(row: object) -> Judged:
+    __slots__ = ("_first",)
+
+    def __init__(self) -> None:
+        self._first: str | None = None
+
+    @property
+    def settled(self) -> bool:
+        """Whether a verdict hangs on the line alone from now on."""
+        return self._first is not None
+
+    def __call__(self, row: object) -> Judged:
         if not isinstance(row, dict):
             return INVALID, "not a JSON object"
         formats = [
@@ -89,10 +96,8 @@ def together() -> Callable[[object], Judged]:
             return INVALID, f"holds two formats ({' and '.join(formats)})"
         if not formats:
             return INVALID, "holds none of the formats (messages, prompt and completion, text)"
-        if not first:
-            first.append(formats[0])
-        elif formats[0] != first[0]:
-            return INVALID, f"is in the format {formats[0]}, the lines before in {first[0]}"
+        if self._first is None:
+            self._first = formats[0]
+        elif formats[0] != self._first:
+            return INVALID, f"is in the format {formats[0]}, the lines before in {self._first}"
         return None
-
-    return check

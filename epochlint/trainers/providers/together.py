@@ -83,7 +83,7 @@ def read(reading: Reading) -> Run:
     run.settings["packing"] = Known(packed is not False and method == "sft", DERIVED)
     request.take("beta", "training_method", "dpo_beta")
     request.take("beta", "dpo_beta")
-    request.take_files("training_file", "validation_file", lines.together())
+    request.take_files("training_file", "validation_file", lines.Together())
     request.limits(spec["records"])
     if reading.command[:1] == ("call",) or reading.command[:2] == ("cli", "together"):
         request.judge(request.body(), spec["call"], whole=True)
