@@ -293,17 +293,17 @@ def _odd_line(text: JsonText, end: int, whole: int, *, spread: bool) -> list[Ite
     return found
 
 
-def _half_pair(held: str, position: int) -> int:
+def _half_pair(held: str, position: int, end: int = maxsize) -> int:
     """Where the first escape of perhaps half a surrogate pair stands; the end where there is none."""
-    perhaps = _SURROGATE(held, position)
-    found = _HALF_PAIR(held, perhaps.start()) if perhaps is not None else None
+    perhaps = _SURROGATE(held, position, end)
+    found = _HALF_PAIR(held, perhaps.start(), end) if perhaps is not None else None
     return found.start() if found is not None else len(held)
 
 
 def _refused(text: JsonText, value: Any, start: int, stop: int) -> Problem | None:
     """What Python's own reader takes and Arrow's, which `datasets` uses, does not (pyarrow 17.0 to 26.0)."""
     held = text.text
-    if _half_pair(held, start) < stop and _is_torn(value):
+    if _half_pair(held, start, stop) < stop and _is_torn(value):
         return Problem(text.line, text.column(), "an escape of half a character (a surrogate without its pair)", True)
     if text.ended and text.read <= SPREAD_LIMIT:
         try:

@@ -41,3 +41,15 @@ def test_ratios_to_json_loads(tmp_path: Path, words: int) -> None:
             best[name] = min(best[name], time.process_time() - begin)
     assert best["turns"] < 2 * best["plain"]
     assert best["rows"] < 0.8 * best["plain"]
+
+
+@pytest.mark.parametrize("piece", ['""', "{}", '"\\\\ud"', "{", "[", '"\\\\u'])
+def test_one_long_line_of_many_values_takes_time_in_proportion(tmp_path: Path, piece: str) -> None:
+    taken = []
+    for size in (500_000, 4_000_000):
+        path = tmp_path / f"{size}.jsonl"
+        path.write_text(piece * (size // len(piece)))
+        begin = time.process_time()
+        count(str(path))
+        taken.append(time.process_time() - begin)
+    assert taken[1] < 25 * taken[0] + 0.1  # eight times as much, and not sixty-four
