@@ -1493,7 +1493,7 @@ RULES: tuple[Any, ...] = (
     ('note', ('constant', True), None)),
    ('settings.max_steps',),
    ((None,
-     ((('name', 'max_steps'), ''), ' iterations of ', (('name', 'effective_batch'), 'record'), ' are ',
+     ((('name', 'max_steps'), 'step'), ' of ', (('name', 'effective_batch'), 'record'), ' are ',
       (('name', 'epochs'), 'pass'), ' over ', (('name', 'records'), 'record'))),),
    (), None, False, (('trainer', (1,)), ('epochs', (2,)), ('epochs', (3,)))),)),
 ('STP006', 'streaming-without-max-steps', 'STP',

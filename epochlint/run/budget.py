@@ -417,7 +417,7 @@ def _total_formula(total: Known, records: Known, effective: Known, epochs: Known
     return None
 
 
-def _pass_formula(records: Known, effective: Known, per_epoch: int) -> Formula | None:
+def _pass_formula(records: Known, effective: Known, per_epoch: float) -> Formula | None:
     """The division that gives a pass's steps, with the way in which it is rounded."""
     if records.number is None or not effective.number:
         return None

@@ -56,7 +56,7 @@ class Steps:
 
     __slots__ = ("natural", "per_epoch", "total")
 
-    def __init__(self, per_epoch: int, natural: int, total: int) -> None:
+    def __init__(self, per_epoch: float, natural: int, total: int) -> None:
         self.per_epoch = per_epoch
         self.natural = natural
         self.total = total

@@ -1,8 +1,9 @@
 """MLX-LM: iterations of a global batch over a folder of data.
 
 Read in mlx-lm 0.32.2 (`lora.py`: CONFIG_DEFAULTS, `tuner/trainer.py`, `tuner/utils.py` `build_schedule`,
-`tuner/datasets.py`). `iters` counts micro-batches; the optimizer updates every `grad_accumulation_steps` of them. A
-pass drops the last N mod batch records; fewer records than a batch raise a ValueError.
+`tuner/datasets.py`). `iters` and the cadences count micro-batches; the optimizer updates every
+`grad_accumulation_steps` of them, on over the ends of passes. A pass drops the last N mod batch records; fewer records
+than a batch raise a ValueError.
 """
 
 from __future__ import annotations
@@ -42,6 +43,12 @@ _OWN = (
     "lora_parameters",
     "val_batches",
 )
+_ITERATIONS = {  # run's setting, in updates -> the iterations that are written
+    "max_steps": "iterations",
+    "eval_steps": "eval_iterations",
+    "save_steps": "save_iterations",
+    "logging_steps": "logging_iterations",
+}
 
 
 def recognise(document: Document) -> list[Mapping]:
@@ -87,12 +94,31 @@ def read(reading: Reading) -> Run:
     taker.number("logging_steps", "steps_per_report", default=10)
     taker.derive("eval_strategy", Known("steps", DERIVED))
     taker.derive("save_strategy", Known("steps", DERIVED))
+    _in_updates(run)
     _data(taker)
     _check(taker)
     for layer in reading.layers:
         if layer.origin == WRITTEN:  # a file's further keys are merged in and never looked at
             run.observations += slips(layer.mapping, [tables.load("mlx-lm", "config")], "MLX-LM", rejected=False)
     return run
+
+
+def _in_updates(run: Run) -> None:
+    """The length and the cadences in updates, as everybody else counts them; the iterations stay beside them."""
+    accumulation = run.setting("accumulation")
+    for name, iterations in _ITERATIONS.items():
+        known = run.setting(name)
+        run.settings[iterations] = known
+        if accumulation.number == 1:
+            continue
+        updates = unknown(known.key_span, known.span, known.origin)
+        if accumulation.number and accumulation.number > 1 and known.number is not None:
+            whole = int(known.number // accumulation.number)
+            updates = Known(whole, known.origin, key_span=known.key_span, span=known.span)
+            updates.formula = ("{} / {}", (known.value, accumulation.value))
+            if name != "max_steps":
+                updates.value = updates.low = updates.high = max(1, whole)
+        run.settings[name] = updates
 
 
 def _check(taker: Taker) -> None:
@@ -223,11 +249,11 @@ def _batch(get: Get, workers: int | None) -> Batch:
 
 
 def _steps(shape: Shape) -> Steps:
-    """Updates = floor(iterations / accumulation); a pass is floor(N / batch) iterations."""
+    """A pass is floor(N / batch) iterations, which need not be a whole number of updates."""
     batch = max(1, shape.effective // shape.accumulation)
-    per_epoch = (shape.records // batch) // shape.accumulation
-    total = (shape.limit or 0) // shape.accumulation
-    return Steps(per_epoch, total, total)
+    whole, rest = divmod(shape.records // batch, shape.accumulation)
+    total = shape.limit or 0
+    return Steps(whole + rest / shape.accumulation if rest else whole, total, total)
 
 
 def _warmup(get: Get) -> Warmup | None:
@@ -237,7 +263,7 @@ def _warmup(get: Get) -> Warmup | None:
 
 def _evaluations(get: Get, total: int, per_epoch: int) -> int | None:
     """Every `steps_per_eval` iterations, and at the last one (and at the first, which counts as step 0)."""
-    every, iterations = get("eval_steps").number, get("max_steps").number
+    every, iterations = get("eval_iterations").number, get("iterations").number
     if iterations == 0 or get("validation").value is False:
         return 0
     if not every or not iterations or every < 1:
@@ -246,7 +272,7 @@ def _evaluations(get: Get, total: int, per_epoch: int) -> int | None:
 
 
 def _checkpoints(get: Get, total: int, per_epoch: int) -> int | None:
-    every, iterations = get("save_steps").number, get("max_steps").number
+    every, iterations = get("save_iterations").number, get("iterations").number
     if not every or not iterations or every < 1:
         return None
     return int(iterations // every) + (1 if iterations % every else 0)
