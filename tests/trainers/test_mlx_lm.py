@@ -39,7 +39,7 @@ def _rows(count: int) -> str:
 
 
 def test_length_and_cadences_are_iterations() -> None:
-    """What is written counts micro-batches, what the rules compare counts updates (mlx-lm 0.32.2, `tuner/trainer.py`)."""
+    """Written are micro-batches, compared are updates (mlx-lm 0.32.2, `tuner/trainer.py`)."""
     report = check_project({"lora.yaml": _ACCUMULATING, "data/train.jsonl": _rows(1600), "data/valid.jsonl": _rows(8)})
     budget = report.runs[0].scenarios
     assert budget.fact("total_steps").value == 15
