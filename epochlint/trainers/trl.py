@@ -599,18 +599,33 @@ class Trl:
         name = _word(entry)
         if entry is None or name is None:
             return
-        split = reading.text("dataset_train_split") or "train"
-        file = name.endswith((".json", ".jsonl", ".csv", ".parquet"))
-        source = DataSource(
-            entry.value.span, paths=(name,) if file else (), base=reading.base, hub=name, split=split, arrow=True
-        )
-        source.subset = reading.text("dataset_config") or ""
-        if "[" not in split:  # the scripts look a split up by its name
-            self.run.training.append(source)
-            self._judge_rows()
+        sides = [(self.run.training, reading.text("dataset_train_split") or "train")]
+        if self._is_trl_itself() and self._evaluates():
+            sides.append((self.run.validation, reading.text("dataset_test_split") or "test"))
+        paths = (name,) if name.endswith((".json", ".jsonl", ".csv", ".parquet")) else ()
+        subset = reading.text("dataset_config") or ""
+        for sources, split in sides:
+            if "[" not in split:  # the scripts look a split up by its name
+                sources.append(
+                    DataSource(
+                        entry.value.span,
+                        paths=paths,
+                        base=reading.base,
+                        hub=name,
+                        split=split,
+                        subset=subset,
+                        arrow=True,
+                    )
+                )
+        self._judge_rows()
         streaming = self.hf.entry("dataset_streaming")
         if streaming is not None and boolean(streaming.value):
             self.run.settings["streaming"] = Known(True, WRITTEN, key_span=streaming.key_span)
+
+    def _evaluates(self) -> bool:
+        """Only then do the scripts take the other split."""
+        strategy = self.hf.setting("eval_strategy")
+        return strategy.exact and strategy.value not in (None, "no")
 
     def _take_mixture(self) -> None:
         """`datasets` of TRL's scripts, put one after the other, or by their `fraction`; `test_split_size` of them is

@@ -50,3 +50,25 @@ def test_a_reward_model_is_no_supervised_tuning(line: str, method: str) -> None:
     config = _CONFIG.replace("early_stopping_patience: 3\n", line)
     [run] = check_project({"a.yml": config}, {"axolotl": "0.16.0"}).runs
     assert run.scenarios.run.settings["method"].value == method
+
+
+@pytest.mark.parametrize(
+    ("more", "records"),
+    [
+        ("roles_to_train: [assistant]\n    train_on_eos: turn", 6),
+        ("roles_to_train: [gpt]", 6),
+        ("train_on_eos: last", 6),
+        ("roles_to_train: [user]", None),
+        ("roles_to_train: []", None),
+        ("roles:\n      assistant: [bot]", None),
+    ],
+)
+def test_roles_that_are_trained_do_not_change_the_count(more: str, records: int | None) -> None:
+    """`prompt_strategies/chat_template.py`: the text of a trained role is, whatever happens to the ends of turns."""
+    row = '{"messages": [{"role": "user", "content": "Add 1."}, {"role": "assistant", "content": "1"}]}\n'
+    config = (
+        "base_model: example/model\ndatasets:\n  - path: rows.jsonl\n    type: chat_template\n"
+        f"    {more}\nmicro_batch_size: 1\nlearning_rate: 2.0e-5\n"
+    )
+    report = check_project({"c.yml": config, "rows.jsonl": row * 6}, {"gpus": 1, "axolotl": "0.16.0"})
+    assert report.runs[0].scenarios.fact("records").value == records

@@ -476,3 +476,18 @@ def test_a_limit_beside_an_environment_may_be_an_episodes(more: str, known: int 
     run = read("num_generations: 4\nreward_funcs: [mine]\nmax_completion_length: 32\nmax_steps: 10\n" + more)
     assert run.setting("method").value == "grpo"
     assert run.setting("max_steps").number == known
+
+
+@pytest.mark.parametrize(
+    ("more", "sides"),
+    [
+        ("", []),
+        ("eval_strategy: 'no'\n", []),
+        ("eval_strategy: epoch\n", ["test"]),
+        ("eval_strategy: epoch\ndataset_test_split: held\n", ["held"]),
+    ],
+)
+def test_the_other_split_is_taken_where_something_evaluates(more: str, sides: list[str]) -> None:
+    """trl 0.12.2 to 1.16.0, `scripts/sft.py`: `dataset[dataset_test_split]` unless the strategy is no."""
+    run = read(more, command=("cli", "trl", "sft"))
+    assert [source.split for source in run.validation] == sides

@@ -7,7 +7,7 @@ nothing is trained on, too.
 
 from __future__ import annotations
 
-from epochlint.documents.document import Mapping
+from epochlint.documents.document import Mapping, Sequence
 from epochlint.trainers.row_checks import Fits, invalid, messages_missing
 from epochlint.trainers.settings import text_of
 
@@ -18,14 +18,15 @@ if TYPE_CHECKING:
 NAME = "Axolotl"
 _ASSISTANTS = ("assistant", "gpt", "model")
 PREAMBLE = 80  # tokens at most that a prompt style (alpaca: 217 characters of plain English) puts around a row
-_CUSTOM = (
-    "roles",
-    "roles_to_train",
-    "train_on_eos",
-    "message_field_training",
-    "message_field_training_detail",
-    "field",
-)
+_CUSTOM = ("roles", "message_field_training", "message_field_training_detail", "field")
+
+
+def _trains_assistant(item: Mapping) -> bool:
+    """Whether `roles_to_train` leaves in the assistant's turns; `train_on_eos` is only about the ends of turns."""
+    roles = item.get("roles_to_train")
+    if roles is None:
+        return "roles_to_train" not in item
+    return isinstance(roles, Sequence) and any(text_of(role) in ("assistant", "gpt") for role in roles.items)
 
 
 class Rows:
@@ -38,7 +39,7 @@ class Rows:
         self.kind = kind.partition(".")[0]
         extra = 0 if self.kind == "chat_template" else PREAMBLE
         self.fits = Fits(limit, dropped=drops, extra=extra) if limit is not None else None
-        self.own = any(key in item for key in _CUSTOM)
+        self.own = any(key in item for key in _CUSTOM) or not _trains_assistant(item)
         self.messages = text_of(item.get("field_messages")) or "messages"
         mapped = item.mapping("message_property_mappings")
         self.role_key = self._name(item, mapped, "role")
