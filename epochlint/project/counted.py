@@ -22,6 +22,7 @@ PLACEHOLDER_ROWS = 50
 TEMPLATE_ROWS = 500
 _FIELD = re.compile(rb"\{\{ ?(?:name|author|NAME|AUTHOR|your_\w+) ?\}\}")
 _LOOKED_AT = 65_536
+_UNSEEN = ("parquet", "arrow")  # formats whose headers are read, and no row
 
 
 class Counted:
@@ -195,7 +196,7 @@ def _one(source: DataSource, survey: Survey, max_bytes: int) -> Counted | None:
                 result.chain.append((high, _made(source, high, whole.rows)))
             if low != high:
                 result.chain.append((low, "of them that the trainer certainly takes"))
-            if whole.estimated:
+            if whole.estimated or (whole.format in _UNSEEN and source.keep is not None):
                 result.estimate(ON_ESTIMATE)
             result.messages = _plus(result.messages, whole.messages)
             result.assistant_turns = _plus(result.assistant_turns, whole.assistant_turns)
@@ -224,6 +225,8 @@ def _count_file(source: DataSource, path: str, survey: Survey, max_bytes: int) -
         return None
     if source.keep is None and source.records_of is None:
         return whole.rows, whole.rows, whole
+    if whole.format in _UNSEEN:  # all may be kept, as of a public set
+        return (whole.rows, whole.rows, whole) if source.records_of is None else None
     if whole.estimated:
         return (0, whole.rows, whole) if source.records_of is None else None
     records = survey.records(source, path, most)

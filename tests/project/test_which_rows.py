@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -159,3 +160,26 @@ num_train_epochs: 1
 def test_public_data_in_dataset_info(entry: dict[str, object], taken: int | None) -> None:
     files = {"sft.yaml": LLAMAFACTORY, "data/dataset_info.json": json.dumps({"sums": entry})}
     assert counted(files, "sft.yaml") == taken
+
+
+_BINARY = Path(__file__).parents[1] / "records" / "binary"
+
+
+@pytest.mark.parametrize("name", ["chats.parquet", "chats-file.arrow"])
+def test_rows_that_nobody_sees_are_all_taken_as_an_estimate(name: str) -> None:
+    """Of Parquet and Arrow only headers are read: the trainer's own check of a row has nothing to look at, and what it
+    may drop is no error's ground."""
+    info = json.dumps({"chats": {"file_name": name, "formatting": "sharegpt", "columns": {"messages": "messages"}}})
+    config = (
+        "model_name_or_path: example/model\nstage: sft\ndo_train: true\nfinetuning_type: lora\ntemplate: qwen\n"
+        "dataset: chats\noutput_dir: out\nper_device_train_batch_size: 2\nnum_train_epochs: 2\nlearning_rate: 1.0e-4\n"
+        "warmup_steps: 100\n"
+    )
+    files = {"sft.yaml": config, "data/dataset_info.json": info, f"data/{name}": (_BINARY / name).read_bytes()}
+    report = check_project(files, {"gpus": 1, "llamafactory": "0.9.5"})
+    scenarios = report.runs[0].scenarios
+    assert (scenarios.fact("records").value, scenarios.fact("records").origin) == (20, "estimated")
+    assert scenarios.fact("total_steps").value == 20
+    found = {finding.code: finding.level for finding in report.findings}
+    assert found["WRM001"] == "warning"
+    assert "error" not in found.values()
