@@ -7,6 +7,8 @@ floor(floor(ceil(N / w) / b) / a) steps, the loader drops its last batch, and a 
 
 from __future__ import annotations
 
+import re
+
 from epochlint.documents.document import Mapping, Scalar, Sequence
 from epochlint.run.counting import Counting, Steps, fixed
 from epochlint.run.known import DEFAULT, DERIVED, UNKNOWN, WRITTEN, Known, between
@@ -116,6 +118,7 @@ def read(reading: Reading) -> Run:
     whole = ("epochs", "batch_size", "gradient_accumulation_steps", "max_steps_per_epoch")
     taker.refuse_fractions("torchtune", *whole)
     _refuse_arguments(taker)
+    _refuse_packs(taker)
     if recipe.startswith(("lora_finetune", "full_finetune")) and text_of(reading.node("dtype")) == "fp16":
         taker.refuse(("dtype",), "this recipe takes fp32 or bf16, not fp16", "torchtune")
     return run
@@ -154,6 +157,18 @@ def _refuse_arguments(taker: Taker) -> None:
                 taker.refuse((part, entry.key), f"{builder} has no argument {entry.key}", "torchtune")
 
 
+def _refuse_packs(taker: Taker) -> None:
+    """A builder that packs needs the length of its tokenizer (0.6.1, `datasets/_chat.py`), which its configs
+    write as null."""
+    reading = taker.reading
+    builder = text_of(reading.node("dataset", _COMPONENT)) or ""
+    tokenizer = text_of(reading.node("tokenizer", _COMPONENT)) or ""
+    packs = taker.run.setting("packing").value is True and builder.startswith("torchtune.datasets.")
+    if not packs or not _UNLIMITED.fullmatch(tokenizer) or not is_null(reading.node("tokenizer", "max_seq_len")):
+        return
+    taker.refuse(("dataset", "packed"), "packed needs a max_seq_len at the tokenizer", "torchtune")
+
+
 def _recipe(reading: Reading) -> str:
     """The recipe that the launch names ("lora_finetune_single_device")."""
     return reading.command[3] if len(reading.command) > 3 else ""
@@ -172,6 +187,8 @@ def _schedule(reading: Reading) -> Known:
     return Known("linear", WRITTEN, key_span=entry[0].key_span) if "linear" in text else UNKNOWN
 
 
+# Its tokenizers whose `max_seq_len` is none by default.
+_UNLIMITED = re.compile(r"torchtune\.models\.(?!t5|clip)\w+\.\w+_tokenizer")
 # Builders whose packs hold whole records (`PackedDataset`, split_across_pack off); texts are cut anywhere.
 _JOINING = frozenset(
     ("alpaca_dataset", "alpaca_cleaned_dataset", "chat_dataset", "grammar_dataset", "instruct_dataset",

@@ -51,3 +51,20 @@ def test_what_a_builder_does_not_have(changed: dict[str, str], expected: list[tu
     findings = lint_project({"a.yaml": _CONFIG.format(**{**_RIGHT, **changed})}, {"records": 100_000})
     found = [(finding.code, finding.level, finding.span.place.line) for finding in findings]
     assert [one for one in found if one[0].startswith("CFG")] == expected
+
+
+@pytest.mark.parametrize(
+    ("tokenizer", "packed", "refused"),
+    [
+        ("  max_seq_len: null\n", "True", True),
+        ("  max_seq_len: null\n", "False", False),
+        ("  max_seq_len: 2048\n", "True", False),
+        ("", "True", False),  # the oldest versions had the length at the data
+    ],
+)
+def test_packing_needs_a_length(tokenizer: str, packed: str, refused: bool) -> None:
+    config = _CONFIG.format(**_RIGHT)
+    config = config.replace("llama3_tokenizer\n", f"llama3_tokenizer\n{tokenizer}")
+    config = config.replace("alpaca_dataset\n", f"alpaca_dataset\n  packed: {packed}\n")
+    findings = lint_project({"a.yaml": config}, {"records": 100_000})
+    assert [finding.code for finding in findings if finding.code == "CFG011"] == ["CFG011"] * refused
