@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 
 
 def manifests(document: Document) -> Iterator[Command]:
-    """The commands in a YAML document that starts containers or runs scripts; the same command once (a job's master
-    and its workers start alike)."""
+    """The commands in a document that starts containers or runs scripts; the same command once (a job's master and its
+    workers start alike)."""
     text = document.source.text
-    known = ("kind:" in text and "apiVersion:" in text) or "runs-on:" in text or "services:" in text
+    known = ("kind" in text and "apiVersion" in text) or "runs-on" in text or "services:" in text
     task = "run:" in text and any(word in text for word in ("accelerators:", "num_nodes:", "setup:"))
-    job = "command:" in text and "compute:" in text
+    job = "command" in text and "compute" in text
     if not known and not task and not job and not ("script:" in text and "gitlab-ci" in document.source.path):
         return
     from epochlint.documents.commands import commands

@@ -165,7 +165,6 @@ def _commands(document: Document) -> Iterator[tuple[Command, Corner | None]]:
                 for command in shell.read(excerpt).launches:
                     yield command, None
     elif document.syntax in ("yaml", "json"):
-        if document.syntax == "yaml":
-            for command in manifests(document):
-                yield command, None
+        for command in manifests(document):
+            yield command, None
         yield from started(document)

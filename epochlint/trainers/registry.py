@@ -180,7 +180,7 @@ TRAINERS: tuple[Entry, ...] = (
     ),
     Entry("unsloth", r"train_on_completions|training_type|\bunsloth train\b"),
     Entry("oumi", r"\btrainer_type\b|\boumi (?:train|distributed)\b"),
-    Entry("autotrain", r"(?<![^\n])task:|\bautotrain\b"),
+    Entry("autotrain", r"(?<![^\n{])[\"']?task[\"']?:|\bautotrain\b"),
     Entry("axolotl", r"\bbase_model\b|\baxolotl\b"),
     Entry("fms_hf_tuning", r"training_data_path|accelerate_launch_args|data_config_path"),
     Entry("deepspeed", r"zero_optimization|train_micro_batch_size_per_gpu|train_batch_size", companion=True),

@@ -276,3 +276,29 @@ class TestWhatCannotBeSeen:
         assert "CFG010" not in {found.code for found in lint_project({"train.py": train})}
         broken = train.replace("f'{names['run']}'", "'out' 'x' 3")
         assert "CFG010" in {found.code for found in lint_project({"train.py": broken})}
+
+
+_MANIFEST = {
+    "apiVersion": "trainer.kubeflow.org/v1alpha1",
+    "kind": "TrainJob",
+    "spec": {
+        "trainer": {
+            "numNodes": 2,
+            "numProcPerNode": 4,
+            "command": ["torchrun", "train.py"],
+            "args": [
+                "--per_device_train_batch_size=4",
+                "--num_train_epochs=3",
+                "--learning_rate=2e-5",
+                "--output_dir=o",
+            ],
+        }
+    },
+}
+
+
+@pytest.mark.parametrize("name", ["job.json", "job.yaml"])
+@pytest.mark.parametrize("indent", [None, 2])
+def test_a_manifest_with_quoted_keys(name: str, indent: int | None) -> None:
+    [run] = check_project({name: json.dumps(_MANIFEST, indent=indent)}, {"records": 640}).runs
+    assert (run.scenarios.fact("gpus").value, run.scenarios.fact("total_steps").value) == (8, 60)

@@ -66,6 +66,12 @@ def test_autotrain_defaults() -> None:
     assert (fact("method").value, fact("tuning").value, fact("evaluations").value) == ("orpo", "qlora", 0)
 
 
+def test_autotrain_with_quoted_keys() -> None:
+    text = AUTOTRAIN.format(task="orpo", valid="null").replace("task:", '"task":')
+    (run,) = check_project({"c.yml": text}, {"gpus": 1, "records": 1000}, ["c.yml"]).runs
+    assert run.run.trainer == "autotrain"
+
+
 def test_autotrain_evaluates_where_a_split_is_named() -> None:
     text = AUTOTRAIN.format(task="orpo", valid="test")
     (run,) = check_project({"c.yml": text}, {"gpus": 1, "records": 1000}, ["c.yml"]).runs
