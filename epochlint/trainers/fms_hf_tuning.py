@@ -1,5 +1,8 @@
 """fms-hf-tuning: one JSON of transformers' arguments with data paths, often inside a ConfigMap.
 
+`accelerate_launch_args.num_processes` says nothing: the image starts as many processes as it finds GPUs, unless
+SET_NUM_PROCESSES_TO_NUM_GPUS is false in its environment (`build/utils.py`, recorded in tests/conformance).
+
 Read in fms-hf-tuning 3.2.2: `tuning/config/configs.py` (saves and logs once an epoch, does not evaluate unless told),
 `tuning/sft_trainer.py` (`parse_dict(..., allow_extra_keys=True)`: keys that it does not know are dropped without a
 word). Defaults and keys by version: data/fms-hf-tuning.json.
@@ -8,10 +11,9 @@ word). Defaults and keys by version: data/fms-hf-tuning.json.
 from __future__ import annotations
 
 from epochlint.documents.document import Mapping
-from epochlint.documents.scalars import number
-from epochlint.run.known import COMPANION, DEFAULT, UNKNOWN, WRITTEN, Known
+from epochlint.run.known import DEFAULT, UNKNOWN, WRITTEN, Known
 from epochlint.run.run import DataSource
-from epochlint.trainers import tables
+from epochlint.trainers import fms_refusals, tables
 from epochlint.trainers.hf import keys, refusals
 from epochlint.trainers.hf.reader import Hf
 from epochlint.trainers.on_hf import own_keys, require_transformers, told_by_keys
@@ -37,7 +39,6 @@ _BESIDE = frozenset({
     "response_template", "dataset_text_field", "peft_method", "gradient_accumulation_steps", "max_seq_length",
     "use_flash_attn", "save_model_dir", "max_steps", "data_formatter_template",
 })  # fmt: skip
-_TUNINGS = {"lora": "lora", "alora": "lora", "pt": "prefix", "none": "full"}
 
 # Keys that only the wrapper around the tuning takes (`accelerate_launch.py` in the image's `build/`).
 _WRAPPER = frozenset({"accelerate_launch_args", "multi_gpu", "lora_post_process_for_vllm", "merge_model"})
@@ -74,7 +75,6 @@ def read(reading: Reading) -> Run:
     hf.take_common(defaults={"save_strategy": "epoch", "logging_strategy": "epoch", "eval_strategy": "no"})
     _method(hf)
     _data(hf)
-    _processes(hf)
     taker = hf.taker
     taker.whole("sequence_length", "max_seq_length", default=MISSING)
     taker.word("model", "model_name_or_path", default=MISSING)
@@ -83,14 +83,14 @@ def read(reading: Reading) -> Run:
         taker.flag("packing", "packing")
     hf.check(metrics=None)
     refusals.evaluation_data(hf.run)
+    fms_refusals.check(hf)
     return hf.finish()
 
 
 def _method(hf: Hf) -> None:
     hf.taker.derive("method", Known("sft", DEFAULT))
     entry = hf.entry("peft_method")
-    word = text_of(entry.value) if entry is not None else None
-    tuning = "full" if entry is None else _TUNINGS.get((word or "").lower())
+    tuning = fms_refusals.method(hf)
     if tuning == "lora" and (hf.entry("auto_gptq") is not None or hf.entry("bnb_qlora") is not None):
         tuning = "qlora"
     place = entry.key_span if entry is not None else None
@@ -115,15 +115,3 @@ def _data(hf: Hf) -> None:
         run.settings["validation"] = UNKNOWN
     else:
         run.settings["validation"] = Known(False, DEFAULT)
-
-
-def _processes(hf: Hf) -> None:
-    """`accelerate_launch_args.num_processes`; inside a pod the image takes the number of its GPUs instead, which the
-    manifest tells."""
-    if hasattr(hf.reading.document.source, "within"):  # embedded in a manifest
-        return
-    block = hf.reading.mapping("accelerate_launch_args")
-    entry = block.entry("num_processes") if block is not None else None
-    count = number(entry.value) if entry is not None else None
-    if entry is not None and count is not None and count >= 1:
-        hf.run.settings["gpus"] = Known(int(count), COMPANION, key_span=entry.key_span, span=entry.value.span)

@@ -181,7 +181,15 @@ class Taker:
         if found is None:
             return self._absent(name, default)
         entry, origin = found
-        value = boolean(entry.value) if isinstance(entry.value, Scalar) else None
+        node = entry.value
+        value = boolean(node) if isinstance(node, Scalar) else None
+        if (
+            isinstance(node, Scalar)
+            and isinstance(node.value, str)
+            and self.loader.visible
+            and not self._converted(node)
+        ):
+            value = None  # any text is true to Python, and a library may still refuse it
         if value is None:
             known = unknown(self._place(entry), entry.value.span, origin)
         else:

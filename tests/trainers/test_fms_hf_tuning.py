@@ -42,3 +42,21 @@ def test_counts_its_file() -> None:
     files = {"config.json": json.dumps(CONFIG), "train.jsonl": '{"text": "a"}\n' * 120}
     report = check_project(files, {"gpus": 1}, ["config.json"])
     assert report.runs[0].scenarios.fact("records").value == 120
+
+
+def test_a_method_in_capitals_is_none_in_a_json() -> None:
+    report = check_project({"config.json": json.dumps({**CONFIG, "peft_method": "LoRA"})}, {"gpus": 1, "records": 8000})
+    assert [(finding.code, finding.level) for finding in report.findings] == [("CFG009", "error")]
+    assert report.runs[0].scenarios.fact("tuning").value == "full"
+
+
+def test_a_method_in_capitals_is_one_on_the_command_line() -> None:
+    line = "python tuning/sft_trainer.py --model_name_or_path m --training_data_path train.jsonl --output_dir out "
+    line += "--num_train_epochs 2 --learning_rate 1e-5 --peft_method LoRA\n"
+    report = check_project({"run.sh": line, "train.jsonl": '{"text": "a"}\n' * 120}, {"gpus": 1})
+    assert report.runs[0].scenarios.fact("tuning").value == "lora"
+    assert not [finding for finding in report.findings if finding.code == "CFG009"]
+
+
+def test_two_sources_of_data_exclude_each_other() -> None:
+    assert ("CFG011", "error") in codes({**CONFIG, "data_config_path": "data.yaml"})

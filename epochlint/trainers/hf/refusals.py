@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from epochlint.source import Span
     from epochlint.trainers.hf.keys import Consumer
     from epochlint.trainers.hf.loading import HfTaker
+    from epochlint.trainers.tables import Table
 
 _TRAINER = "transformers"
 
@@ -89,11 +90,11 @@ def _words(taker: HfTaker, consumer: Consumer, narrowed: VersionRange) -> None:
         word = str(node.value)
         if not word.replace("_", "").isalnum() or word.lower() != word:
             continue  # a placeholder, an enum's member, a path
-        words = _possible_words(table, key, narrowed)
+        words = _possible_words(table, key, narrowed.low, narrowed.high or narrowed.below)
         if words and word not in words:
             import difflib
 
-            newest = table.words(key, narrowed.high or narrowed.below or _NEWEST)
+            newest = _possible_words(table, key, narrowed.high or narrowed.below or _NEWEST)
             kept = [one for one in words if one in newest] or words  # none that is gone in a newer version
             close = [one for one in kept if word.startswith(one + "_") or one.startswith(word + "_")]
             close = close or difflib.get_close_matches(word, kept, 1)
@@ -101,13 +102,16 @@ def _words(taker: HfTaker, consumer: Consumer, narrowed: VersionRange) -> None:
             refuse(taker, found[0].key_span, f"{word} is no {key} that transformers knows{hint}")
 
 
-def _possible_words(table: object, key: str, narrowed: VersionRange) -> tuple[str, ...]:
-    words = getattr(table, "words", None)
-    if words is None:
-        return ()
-    high = narrowed.high if narrowed.high is not None else narrowed.below
-    found: tuple[str, ...] = words(key, narrowed.low, high)
-    return found
+def _possible_words(table: Table, key: str, low: str | None, high: str | None = None) -> tuple[str, ...]:
+    """Of the nearest class that tells any: a framework may declare an option anew as plain text, and transformers makes
+    its enum of it all the same."""
+    place: Table | None = table
+    while place is not None:
+        found = place.words(key, low, high)
+        if found:
+            return found
+        place = place.base
+    return ()
 
 
 def _whole_numbers(taker: HfTaker, narrowed: VersionRange) -> None:
