@@ -278,6 +278,14 @@ RECIPES: dict[str, Recipe] = {
         },
         root="instructlab/",
     ),
+    "instructlab": Recipe(
+        "instructlab",
+        "0.18.4 0.19.5 0.20.1 0.21.2 0.22.2 0.23.5 0.24.3 0.25 0.26.1",
+        {"train": classes("_train", under="instructlab/configuration")},
+        root="instructlab/",
+        folders=("instructlab/configuration",),
+        needs=("instructlab-training",),
+    ),
     "training-hub": Recipe(
         "training-hub",
         "0.1.0 0.2.0 0.3.0 0.4.0 0.5.0 0.6.0 0.7.0 0.8.1 0.9.0 0.9.8 0.10.0 0.11.0 0.11.2",

@@ -4,7 +4,7 @@
     ... --hub FOLDER
 
 `--package` is the unpacked wheel of instructlab-training, `--hub` that of training-hub (its cases start with `sft/`,
-`osft/` and `lora/`), `--ilab` the repository of instructlab (`ilab/`: only its class of the `train` section). Real code:
+`osft/` and `lora/`), `--ilab` the repository of instructlab (`ilab/`: its class of the `train` section). Real code:
 ``TrainingArgs``, ``TorchrunArgs``, ``check_valid_train_args``, ``run_training`` up to the command that it starts, the
 parser of that command, ``process_data``, ``get_data_loader`` for each rank, ``setup_lr_scheduler`` and the loop
 ``train``; of Training Hub ``sft``, ``osft`` with mini-trainer's ``TrainingArgs``, and ``lora_sft`` up to TRL's trainer.
@@ -222,7 +222,6 @@ def cases() -> dict[str, dict[str, Any]]:
         "rate -1": {"learning_rate": -1.0},
         "scheduler": {"lr_scheduler": "cosin"},
         "warmup -1": {"warmup_steps": -1},
-        "both precisions": {"bf16": True, "fp16": True},
     }.items():
         add("lora", f"value/{name}", **changes)
     add("lora", "key/misspelt", num_epoch=5)
@@ -376,11 +375,12 @@ def instructlab(command: list[str]) -> dict[str, Any]:
             os.environ.pop("LOCAL_RANK")
             os.environ.pop("WORLD_SIZE")
         rates = seen.pop("rates")
+        held = len(held_out.dataset) if held_out is not None else 0
         found.update(
-            records=len(loader.dataset), steps_per_epoch=len(loader), warmup=args.num_warmup_steps,
-            eval_records=len(held_out.dataset) if held_out is not None else 0, world=world,
-            tuning="lora" if args.lora_r else "full", updates=seen["updates"], checkpoints=seen["checkpoints"], evaluations=seen["evaluations"],
-            peak_share=max(rates, default=0), shares=rates[:3],
+            records=len(loader.dataset), steps_per_epoch=len(loader), warmup=args.num_warmup_steps, eval_records=held,
+            world=world, tuning="lora" if args.lora_r else "full", updates=seen["updates"],
+            checkpoints=seen["checkpoints"], evaluations=seen["evaluations"], peak_share=max(rates, default=0),
+            shares=rates[:3],
         )  # fmt: skip
 
     before, sys.argv = sys.argv, command[place:]
@@ -557,7 +557,7 @@ def main() -> None:
         import instructlab
 
         instructlab.__path__.append(os.path.join(places["--ilab"], "src", "instructlab"))
-    finder = stubs.install("mlflow", "wandb", "gpustat", "xdg_base_dirs", "openai", "haikunator")
+    finder = stubs.install("mlflow", "wandb", "gpustat", "openai", "haikunator")
     unsloth()
     for name in ("map", "filter", "to_json"):  # one process each: many small cases
         whole = getattr(datasets.Dataset, name)

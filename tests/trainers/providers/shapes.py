@@ -285,12 +285,18 @@ CALLS: list[tuple[str, str, str]] = [
     (
         "instructlab",
         "from training_hub import sft",
-        'sft(model_path="m", data_path="t.jsonl", ckpt_output_dir="o", num_epochs=3)',
+        (
+            'sft(model_path="m", data_path="t.jsonl", ckpt_output_dir="o", num_epochs=3, effective_batch_size=16,'
+            " learning_rate=1e-5, max_seq_len=4096)"
+        ),
     ),
     (
         "instructlab",
         "from training_hub import osft",
-        'osft(model_path="m", data_path="t.jsonl", ckpt_output_dir="o", num_epochs=3, unfreeze_rank_ratio=0.2)',
+        (
+            'osft(model_path="m", data_path="t.jsonl", ckpt_output_dir="o", num_epochs=3, unfreeze_rank_ratio=0.2,'
+            " effective_batch_size=16, learning_rate=1e-5, max_seq_len=4096, max_tokens_per_gpu=8192)"
+        ),
     ),
     (
         "instructlab",
