@@ -1,8 +1,10 @@
 """AutoTrain: one YAML with `task`, `base_model`, `data` and `params`.
 
-Read in autotrain-advanced 0.8.36, `trainers/clm/params.py` (defaults) and `trainers/clm/utils.py`
-(`configure_training_args`: evaluates and saves by epoch where a validation split is named, else neither);
-`trainers/clm/train_clm_sft.py` packs always. Its requirements pin transformers 4.48.0 and TRL 0.13.0.
+Read in autotrain-advanced 0.7.129 to 0.8.36, `trainers/clm/params.py` (defaults) and `trainers/clm/utils.py`
+(`configure_training_args`), and recorded in tests/conformance. `trainers/clm/train_clm_sft.py` packs always. No version
+evaluates or saves a language model while it trains: `process_data_with_chat_template` forgets the validation data; with
+local files (`llm_munge_data`) the split is forgotten, too, else the run stops. Its requirements pin transformers 4.48.0
+and TRL 0.13.0.
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ from epochlint.documents.document import Mapping, Scalar
 from epochlint.documents.scalars import boolean
 from epochlint.run.known import DEFAULT, UNKNOWN, WRITTEN, Known
 from epochlint.run.run import DataSource, Run
+from epochlint.trainers import autotrain_refusals as refusals
 from epochlint.trainers import tables
 from epochlint.trainers.hf.eras import eras
 from epochlint.trainers.on_hf import require_transformers, sectioned
@@ -65,8 +68,11 @@ def recognise(document: Document) -> list[Mapping]:
         for mapping in document.mappings()
         if isinstance(mapping.get("task"), Scalar)
         and ("base_model" in mapping or "project_name" in mapping)
-        and mapping.mapping("params") is not None
-        and ("backend" in mapping or mapping.mapping("data") is not None)
+        and (
+            mapping.find("data", "column_mapping") is not None
+            if mapping.mapping("params") is None
+            else "backend" in mapping or mapping.mapping("data") is not None
+        )
     ]
 
 
@@ -98,6 +104,8 @@ def read(reading: Reading) -> Run:
     taker.word("model", "base_model", default=MISSING)
     if language:
         _keys(taker)
+        if reading.entry("params") is not None or reading.mapping("data") is not None:
+            refusals.check(taker)
     run.eras = tuple(eras(reading.versions, run.settings))
     return run
 
@@ -107,9 +115,11 @@ def _method(taker: Taker, task: str, language: bool) -> None:
         taker.derive("method", Known("other", WRITTEN))
         taker.derive("language_model", Known(task == "seq2seq", WRITTEN))
         return
-    entry = taker.reading.entry("task") or taker.reading.entry("trainer")
+    reading = taker.reading
+    entry = reading.entry("params", "trainer") or reading.entry("trainer") or reading.entry("task")
     kind = text_of(entry[0].value) if entry is not None else None
-    method = _METHODS.get((kind or "default").removeprefix("llm-").removeprefix("llm:"))
+    name = (kind or "default").removeprefix("llm-")
+    method = _METHODS.get("default" if name == "llm" else name)
     place = entry[0].key_span if entry is not None else None
     taker.derive("method", Known(method, WRITTEN, key_span=place) if method is not None else UNKNOWN)
     peft = taker.reading.entry("params", "peft") or taker.reading.entry("peft")
@@ -132,12 +142,20 @@ def _data(taker: Taker, language: bool) -> None:
     split = text_of(reading.node("data", "train_split")) or "train"
     if node is not None and path:
         local = reading.lookup is not None and reading.lookup.exists(path, reading.base) is True
-        names = tuple(f"{path}/{split}.{end}" for end in ("jsonl", "csv")) if local else ()
+        names = tuple(f"{path}/{split}.{end}" for end in ("csv", "jsonl")) if local else ()
         found = tuple(one for one in names if reading.lookup is not None and reading.lookup.exists(one, reading.base))
         run.training.append(DataSource(node.span, paths=found[:1], base=reading.base, hub=path, split=split))
     valid = reading.entry("data", "valid_split")
     present = valid is not None and not is_null(valid[0].value)
     if reading.mapping("data") is None:
+        return
+    if language:
+        taker.derive("validation", Known(False, DEFAULT))
+        if present and valid is not None:
+            reason = "AutoTrain forgets the validation data of language models, or stops over them"
+            taker.observe("evaluation_off", valid[0].key_span, reason=reason)
+        for name in ("eval_strategy", "save_strategy"):
+            taker.derive(name, Known("no", DEFAULT))
         return
     taker.derive("validation", Known(present, WRITTEN))
     strategy = text_of(reading.node("params", "eval_strategy")) or "epoch"

@@ -72,10 +72,11 @@ def test_autotrain_with_quoted_keys() -> None:
     assert run.run.trainer == "autotrain"
 
 
-def test_autotrain_evaluates_where_a_split_is_named() -> None:
+def test_autotrain_forgets_a_split_of_language_models() -> None:
     text = AUTOTRAIN.format(task="orpo", valid="test")
-    (run,) = check_project({"c.yml": text}, {"gpus": 1, "records": 1000}, ["c.yml"]).runs
-    assert run.scenarios.fact("evaluations").value == 2
+    report = check_project({"c.yml": text}, {"gpus": 1, "records": 1000}, ["c.yml"])
+    assert report.runs[0].scenarios.fact("evaluations").value == 0
+    assert "EVL002" in {finding.code for finding in report.findings}
 
 
 def test_autotrain_packs_in_sft() -> None:
