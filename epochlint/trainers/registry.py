@@ -178,7 +178,7 @@ TRAINERS: tuple[Entry, ...] = (
         r"tuner_type|split_dataset_ratio|rlhf_type|sft_type|swift[./]cli[./]"
         r"|\bswift (?:sft|pt|rlhf)\b|\bmegatron (?:sft|pt|rlhf)\b",
     ),
-    Entry("unsloth", r"train_on_completions|training_type|\bunsloth train\b"),
+    Entry("unsloth", r"train_on_completions|training_type|\bunsloth train\b|unsloth-cli"),
     Entry("oumi", r"\btrainer_type\b|\boumi (?:train|distributed)\b"),
     Entry("autotrain", r"(?<![^\n{])[\"']?task[\"']?:|\bautotrain\b"),
     Entry("axolotl", r"\bbase_model\b|\baxolotl\b"),

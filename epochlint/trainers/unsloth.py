@@ -1,21 +1,26 @@
-"""Unsloth's own command and Studio: `unsloth train -c config.yaml`, in sections.
+"""Unsloth's own command and Studio: `unsloth train -c config.yaml`, in sections; and its older `unsloth-cli.py`.
 
-Read in unsloth 2026.10.9, `unsloth_cli/config.py`: pydantic with `extra="forbid"`, so unknown keys are refused and
-numbers in texts converted; `max_steps: 0` means that the epochs decide. It trains by TRL's SFTTrainer. Studio's lists
-of defaults for a model have the same sections with more keys, and no model or data.
+Read in unsloth 2026.5.10 to 2026.10.9 (`unsloth_cli/config.py`, `studio/backend/core/training/trainer.py`) and recorded
+in tests/conformance: pydantic converts numbers in texts, unknown keys are ignored up to 2026.8.22 and refused since;
+`max_steps: 0` means that the epochs decide. It trains by TRL's SFTTrainer. Studio's lists of defaults for a model have
+the same sections with more keys, and no model or data.
 """
 
 from __future__ import annotations
 
-from epochlint.documents.document import Mapping, Scalar, Sequence
-from epochlint.documents.scalars import boolean
+from epochlint.documents.document import Entry, Mapping, Scalar, Sequence
+from epochlint.documents.scalars import boolean, number
 from epochlint.run.counting import Counting
-from epochlint.run.known import DEFAULT, WRITTEN, Known, between
+from epochlint.run.known import DEFAULT, UNKNOWN, WRITTEN, Known, between
 from epochlint.run.run import DataSource, Run
 from epochlint.trainers import tables
+from epochlint.trainers.hf.common import take_common
 from epochlint.trainers.hf.eras import eras
 from epochlint.trainers.on_hf import sectioned
 from epochlint.trainers.settings import MISSING, Loader, Taker, text_of
+from epochlint.trainers.slips import slips
+from epochlint.trainers.trainer import Layer
+from epochlint.trainers.typed import misfits
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -60,6 +65,31 @@ _DEFAULTS: dict[str, object] = {
     "logging_steps": MISSING,
     "logging_strategy": MISSING,
 }
+# unsloth-cli.py of the repository at 015bdef, and what it hands to SFTConfig.
+_SCRIPT = "unsloth-cli.py"
+_SCRIPT_DEFAULTS: dict[str, object] = {
+    "per_device_batch": 2,
+    "per_device_eval_batch": 4,
+    "accumulation": 4,
+    "learning_rate": 2e-4,
+    "weight_decay": 0.01,
+    "warmup_steps": 5,
+    "logging_steps": 1,
+}
+_SCRIPT_WHOLE = frozenset({
+    "max_seq_length", "r", "lora_alpha", "random_state", "per_device_train_batch_size", "per_device_eval_batch_size",
+    "gradient_accumulation_steps", "warmup_steps", "max_steps", "seed", "logging_steps", "chunk_size", "stride",
+})  # fmt: skip
+_SCRIPT_SWITCHES = frozenset({
+    "load_in_4bit", "use_rslora", "use_dora", "packing", "save_model", "save_gguf", "push_model", "push_gguf",
+})  # fmt: skip
+_SCRIPT_FLAGS = _SCRIPT_WHOLE | _SCRIPT_SWITCHES | {
+    "model_name", "dtype", "dataset", "lora_dropout", "bias", "use_gradient_checkpointing", "loftq_config",
+    "learning_rate", "optim", "weight_decay", "lr_scheduler_type", "report_to", "output_dir", "save_method",
+    "save_path", "quantization", "hub_path", "hub_token", "raw_text_file", "help",
+}  # fmt: skip
+_FORBIDS = "2026.10.9"  # the first version read that refuses keys it does not know
+_FLAGS = frozenset({"config", "c", "dry-run", "hf-token", "wandb-token", "help"})
 
 
 def recognise(document: Document) -> list[Mapping]:
@@ -80,14 +110,20 @@ def recognise(document: Document) -> list[Mapping]:
 
 
 def claims(program: tuple[str, ...], arguments: Mapping) -> bool:
-    """`unsloth train`."""
-    return program[:3] == ("cli", "unsloth", "train")
+    """`unsloth train`, `python unsloth-cli.py`."""
+    return program[:3] == ("cli", "unsloth", "train") or _is_script(program)
+
+
+def _is_script(program: tuple[str, ...]) -> bool:
+    return len(program) > 1 and program[0] != "cli" and program[1].rpartition("/")[2] == _SCRIPT
 
 
 def read(reading: Reading) -> Run:
     run = Run(LABEL, reading.document.source, reading.span, (), reading.versions)
     run.command = reading.command
     taker = Taker(run, reading, LOADER)
+    if _is_script(reading.command):
+        return _read_script(taker)
     versions = reading.versions.of("unsloth")
     run.version = versions.low if versions.pinned else None
     # Studio's defaults of a model: what is trained on comes from elsewhere, and so may everything else.
@@ -107,6 +143,57 @@ def read(reading: Reading) -> Run:
         _keys(taker)
     run.eras = tuple(eras(reading.versions, run.settings, adapt=_adapt))
     return run
+
+
+def _read_script(taker: Taker) -> Run:
+    """Flags with names of transformers, and other defaults."""
+    run = taker.run
+    reading = taker.reading = _spelled_out(taker.reading)
+    take_common(taker, defaults=_SCRIPT_DEFAULTS)
+    if "max_steps" not in reading:
+        taker.derive("max_steps", Known(400, DEFAULT) if not reading.open_ended else UNKNOWN)
+    script = reading.lookup.exists(reading.command[1], reading.base) if reading.lookup is not None else None
+    if not script:  # a copy in the project may have flags of its own
+        _arguments(taker)
+    taker.derive("method", Known("sft", DEFAULT))
+    taker.derive("tuning", Known("qlora" if "load_in_4bit" in reading else "lora", DEFAULT))
+    taker.whole("lora_rank", "r", default=16)
+    taker.whole("sequence_length", "max_seq_length", default=2048)
+    taker.word("model", "model_name", default=MISSING)
+    name = text_of(reading.node("dataset"))
+    place = reading.node("dataset")
+    # Files of text are cut into pieces; any other name is one of a hub.
+    if name and place is not None and not name.endswith((".txt", ".md", ".json", ".jsonl")):
+        run.training.append(DataSource(place.span, hub=name))
+    run.eras = tuple(eras(reading.versions, run.settings, adapt=_adapt))
+    return run
+
+
+def _spelled_out(reading: Reading) -> Reading:
+    """argparse takes a beginning that only one flag has for that flag."""
+
+    def full(entry: Entry) -> Entry:
+        meant = [name for name in _SCRIPT_FLAGS if name.startswith(entry.key)]
+        return Entry(meant[0], entry.key_span, entry.value) if len(meant) == 1 else entry
+
+    return reading.over(
+        [
+            Layer(Mapping(one.mapping.span, [*map(full, one.mapping.entries)], one.mapping.open_ended), one.origin)
+            for one in reading.layers
+        ]
+    )
+
+
+def _arguments(taker: Taker) -> None:
+    """What argparse refuses: flags of other scripts, dashes inside a name, parts of a number."""
+    for entry, _ in taker.reading.entries():
+        option = _as_written(entry)
+        if option is not None and option not in _SCRIPT_FLAGS:
+            _odd_option(taker, entry, option, _SCRIPT_FLAGS)
+        value = number(entry.value) if isinstance(entry.value, Scalar) else None
+        if entry.key in _SCRIPT_WHOLE and value is not None and value != int(value):
+            reason = f"{entry.key} must be a whole number, not {value:g}"
+            taker.observe("rejected", entry.key_span, reason=reason, consumer=_SCRIPT)
 
 
 def _method(taker: Taker) -> None:
@@ -142,27 +229,78 @@ def _data(taker: Taker) -> None:
 
 
 def _keys(taker: Taker) -> None:
-    """Keys that no section has, or another one."""
-    for entry, _ in taker.reading.entries():
-        owner = _SECTIONS.get(entry.key)
-        if owner is None or not isinstance(entry.value, Mapping):
+    """What the config's classes and the command's options do not take."""
+    reading = taker.reading
+    versions = reading.versions.of("unsloth")
+    refuses = versions.at_least(_FORBIDS) is True
+    consumer = LABEL if refuses else f"{LABEL} before {_FORBIDS}"
+    for layer in reading.layers:
+        if layer.origin != WRITTEN:
+            _options(taker, layer.mapping, refuses)
             continue
-        table = tables.load("unsloth", owner)
-        for inner in entry.value.entries:
-            if table.known(inner.key):
-                continue
-            near = table.nearest(inner.key)
-            where = next(
-                (name for name, one in _SECTIONS.items() if tables.load("unsloth", one).known(inner.key)), None
-            )
-            if near is not None:
-                values: dict[str, object] = {"key": inner.key, "suggestion": near, "consumer": "unsloth"}
-                taker.observe("misspelt_key", inner.key_span, None, **values, rejected=True)
-            elif where is not None:
-                reason = f"{inner.key} belongs under {where}:, not under {entry.key}:"
-                taker.observe("rejected", inner.key_span, reason=reason, consumer="unsloth")
-            else:
-                taker.observe("unknown_key", inner.key_span, key=inner.key, consumer="unsloth", rejected=True)
+        _section(taker, layer.mapping, "config", consumer, refuses)
+        for entry in layer.mapping.entries:
+            if entry.key in _SECTIONS and isinstance(entry.value, Mapping):
+                _section(taker, entry.value, _SECTIONS[entry.key], consumer, refuses)
+
+
+def _section(taker: Taker, mapping: Mapping, owner: str, consumer: str, refuses: bool) -> None:
+    table = tables.load(LABEL, owner)
+    for entry in mapping.entries:
+        home = next((name for name, one in _SECTIONS.items() if tables.load(LABEL, one).known(entry.key)), None)
+        if home is not None and not table.known(entry.key):
+            values = {"key": entry.key, "suggestion": f"{home}: {entry.key}", "consumer": consumer}
+            taker.observe("misspelt_key", entry.key_span, None, **values, rejected=refuses)
+    elsewhere = {entry.key for name in _SECTIONS.values() for entry in mapping.entries if _has(name, entry.key)}
+    taker.run.observations.extend(
+        odd for odd in slips(mapping, [table], consumer, rejected=refuses) if odd.values["key"] not in elsewhere
+    )
+    versions = taker.reading.versions.of(LABEL)
+    for entry, reason in misfits(mapping, table, (versions.low, versions.high)):
+        if entry.key != "gradient_checkpointing":  # many spellings of yes and no
+            taker.observe("rejected", entry.key_span, reason=reason, consumer=LABEL)
+
+
+def _has(owner: str, key: str) -> bool:
+    return tables.load(LABEL, owner).known(key)
+
+
+def _options(taker: Taker, flags: Mapping, refuses: bool) -> None:
+    """Options of the command: one for each key, with dashes; typer refuses all others. Words are checked where unknown
+    keys are."""
+    owners = [tables.load(LABEL, owner) for owner in _SECTIONS.values()]
+    homes = {name.replace("_", "-"): table for table in owners for name in table.names()}
+    known = frozenset({*homes, "model", *(f"no-{name}" for name in homes), *_FLAGS})
+    for entry in flags.entries:
+        option = _as_written(entry)
+        if option is None:
+            continue
+        if option not in known:
+            _odd_option(taker, entry, option, known)
+        elif option in homes and (homes[option].type(entry.key) == "int" or refuses):
+            for _, reason in misfits(Mapping(flags.span, [entry]), homes[option]):
+                taker.observe("rejected", entry.key_span, reason=reason, consumer=LABEL)
+
+
+def _consumer(taker: Taker) -> str:
+    return _SCRIPT if _is_script(taker.reading.command) else LABEL
+
+
+def _as_written(entry: Entry) -> str | None:
+    """A flag's name with its own dashes; None where it is none, or not written there."""
+    span = entry.key_span
+    text = span.source.text[span.start : span.end]
+    name = text.lstrip("-")
+    return name if text.startswith("-") and name.replace("-", "_") == entry.key else None
+
+
+def _odd_option(taker: Taker, entry: Entry, option: str, known: frozenset[str]) -> None:
+    near = tables.nearest(option, known)
+    values: dict[str, object] = {"key": f"--{option}", "consumer": _consumer(taker), "rejected": True}
+    if near is None:
+        taker.observe("unknown_key", entry.key_span, None, **values)
+    else:
+        taker.observe("misspelt_key", entry.key_span, None, **values, suggestion=f"--{near}")
 
 
 def _adapt(counting: Counting, segment: Segment) -> Counting:

@@ -22,6 +22,7 @@ from tests.conformance import (
     test_openrlhf,
     test_torchtune,
     test_trl,
+    test_unsloth,
     test_verl,
     test_xtuner,
 )
@@ -111,6 +112,9 @@ def trainers() -> list[Recorded]:
     def verl(name: str, case: dict[str, Any]) -> list[Finding]:
         return check_project(*test_verl.project(case)).findings
 
+    def unsloth(name: str, case: dict[str, Any]) -> list[Finding]:
+        return check_project(*test_unsloth.project(case)).findings
+
     newest_hf = list(load("hf")["results"])[-1]
     newest_trl = list(load("trl")["results"])[-1]
     return [
@@ -130,5 +134,6 @@ def trainers() -> list[Recorded]:
         Recorded("XTuner", "xtuner", "0.1.23", plain(test_xtuner.project), {}),
         Recorded("OpenRLHF", "openrlhf", test_openrlhf.NEWEST, openrlhf, test_openrlhf.UNFORESEEN),
         Recorded("verl", "verl", test_verl.NEWEST, verl, test_verl.UNFORESEEN),
+        Recorded("Unsloth", "unsloth", test_unsloth.NEWEST, unsloth, test_unsloth.UNFORESEEN),
         Recorded("DeepSpeed", "deepspeed", "0.19.8", plain(test_deepspeed.project), test_deepspeed.UNFORESEEN),
     ]  # fmt: skip

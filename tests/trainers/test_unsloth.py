@@ -33,10 +33,22 @@ def test_zero_steps_leave_it_to_the_epochs(limit: int, total: int) -> None:
 
 
 @pytest.mark.parametrize("key", ["gradient_acumulation_steps: 8", "lora_r: 8"])
-def test_unknown_keys_are_refused(key: str) -> None:
+@pytest.mark.parametrize(
+    ("versions", "level"),
+    [({"unsloth": "2026.10.9"}, "error"), ({"unsloth": "2026.8.22"}, "warning"), ({}, "warning")],
+)
+def test_unknown_keys_are_refused_since_october(key: str, versions: dict[str, object], level: str) -> None:
     text = CONFIG.format(limit=0, more=f"  {key}\n")
-    report = check_project({"c.yaml": text}, {"gpus": 1, "records": 1000}, ["c.yaml"])
-    assert [finding.level for finding in report.findings if finding.code.startswith("CFG")] == ["error"]
+    report = check_project({"c.yaml": text}, {"gpus": 1, "records": 1000, **versions}, ["c.yaml"])
+    assert [finding.level for finding in report.findings if finding.code.startswith("CFG")] == [level]
+
+
+def test_a_copy_of_the_script_may_have_flags_of_its_own() -> None:
+    launch = "python unsloth-cli.py --max_stps 60\n"
+    alone = check_project({"train.sh": launch}).findings
+    assert [finding.code for finding in alone if finding.level == "error"] == ["CFG003"]
+    beside = check_project({"train.sh": launch, "unsloth-cli.py": "print('a copy')\n"}).findings
+    assert [finding.code for finding in beside if finding.level == "error"] == []
 
 
 def test_lists_of_defaults_are_let_alone() -> None:
