@@ -183,6 +183,10 @@ TRAINERS: tuple[Entry, ...] = (
     Entry("autotrain", r"(?<![^\n{])[\"']?task[\"']?:|\bautotrain\b"),
     Entry("axolotl", r"\bbase_model\b|\baxolotl\b"),
     Entry("fms_hf_tuning", r"training_data_path|accelerate_launch_args|data_config_path"),
+    Entry(
+        "open_instruct",
+        r"dataset_mix|mixer_list|with_tracking|use_slow_tokenizer|max_train_steps|checkpointing_steps|open_instruct",
+    ),
     Entry("deepspeed", r"zero_optimization|train_micro_batch_size_per_gpu|train_batch_size", companion=True),
     Entry(
         "trl",

@@ -1,5 +1,4 @@
-"""TRL: its config classes in calls, its command line and YAML, and recipes in its manner (alignment-handbook, open-r1,
-open-instruct).
+"""TRL: its config classes in calls, its command line and YAML, and recipes in its manner (alignment-handbook, open-r1).
 
 Sources: trl 0.9.6 to 1.16.0, `trainer/*_config.py`, `trainer/*_trainer.py`, `scripts/utils.py` (`TrlParser`).
 """
@@ -207,8 +206,6 @@ def _command_class(program: tuple[str, ...]) -> str | None:
 
 
 def read(reading: Reading) -> Run:
-    if not reading.via and any(_written(reading, key) for key in _OPEN_INSTRUCT):
-        return _read_open_instruct(reading)
     owner = owner_of(reading)
     if _may_be_first_ppo(reading, owner):
         return _read_first_ppo(reading)
@@ -222,28 +219,6 @@ def read(reading: Reading) -> Run:
         hf.consumer.rejects = False  # unslothai/unsloth@015bdef0, `models/rl_config_compat.py`: dropped with a word
     trl.take()
     return trl.finish()
-
-
-# Keys of open-instruct's own script, which builds its loop without transformers' Trainer.
-_OPEN_INSTRUCT = ("dataset_mixer_list", "checkpointing_steps", "use_slow_tokenizer", "max_train_steps")
-
-
-def _read_open_instruct(reading: Reading) -> Run:
-    """open-instruct's `finetune.py` and `dpo_tune.py` (allenai/open-instruct@e6c3044a): steps as in transformers from
-    4.52 on, warmup rounded down, no evaluation; YAML goes through `parse_yaml_file`."""
-    owner = _by_keys(reading) or _by_path(reading.document.source.path)
-    loader = Loader("ArgumentParserPlus.parse_yaml_file", converts_text=False, visible=False)
-    hf = Hf(reading, LABEL, tables.load("trl", "SFTConfig"), _extra(reading, None), loader)
-    defaults = dict.fromkeys(common.DEFAULTS, UNKNOWN)
-    defaults.update(epochs=Known(2, DEFAULT), warmup_ratio=Known(0.03, DEFAULT), max_steps=Known(None, DEFAULT))
-    hf.take_common(defaults, {"max_steps": ("max_train_steps",)})
-    if owner in ("DPOConfig", "SFTConfig"):
-        hf.run.settings["method"] = Known(METHODS[owner], WRITTEN)
-    hf.taker.whole("sequence_length", "max_seq_length", default=None)
-    adapter = hf.entry("use_lora")
-    if adapter is not None:
-        hf.run.settings["tuning"] = Known("lora" if boolean(adapter.value) else "full", WRITTEN)
-    return hf.finish([Era("", Counting(by_loader(up=True, zero_limits=False), _rounded_down))])
 
 
 # The fields of the PPOConfig that was no child of TrainingArguments (trl 0.11.4, trainer/ppo_config.py).

@@ -14,12 +14,12 @@ from epochlint.run.counting import Counting
 from epochlint.run.known import DEFAULT, UNKNOWN, WRITTEN, Known, between
 from epochlint.run.run import DataSource, Run
 from epochlint.trainers import tables
+from epochlint.trainers.abbreviated import as_written, spelled_out
 from epochlint.trainers.hf.common import take_common
 from epochlint.trainers.hf.eras import eras
 from epochlint.trainers.on_hf import sectioned
 from epochlint.trainers.settings import MISSING, Loader, Taker, text_of
 from epochlint.trainers.slips import slips
-from epochlint.trainers.trainer import Layer
 from epochlint.trainers.typed import misfits
 
 TYPE_CHECKING = False
@@ -148,7 +148,7 @@ def read(reading: Reading) -> Run:
 def _read_script(taker: Taker) -> Run:
     """Flags with names of transformers, and other defaults."""
     run = taker.run
-    reading = taker.reading = _spelled_out(taker.reading)
+    reading = taker.reading = spelled_out(taker.reading, _SCRIPT_FLAGS)
     take_common(taker, defaults=_SCRIPT_DEFAULTS)
     if "max_steps" not in reading:
         taker.derive("max_steps", Known(400, DEFAULT) if not reading.open_ended else UNKNOWN)
@@ -169,25 +169,10 @@ def _read_script(taker: Taker) -> Run:
     return run
 
 
-def _spelled_out(reading: Reading) -> Reading:
-    """argparse takes a beginning that only one flag has for that flag."""
-
-    def full(entry: Entry) -> Entry:
-        meant = [name for name in _SCRIPT_FLAGS if name.startswith(entry.key)]
-        return Entry(meant[0], entry.key_span, entry.value) if len(meant) == 1 else entry
-
-    return reading.over(
-        [
-            Layer(Mapping(one.mapping.span, [*map(full, one.mapping.entries)], one.mapping.open_ended), one.origin)
-            for one in reading.layers
-        ]
-    )
-
-
 def _arguments(taker: Taker) -> None:
     """What argparse refuses: flags of other scripts, dashes inside a name, parts of a number."""
     for entry, _ in taker.reading.entries():
-        option = _as_written(entry)
+        option = as_written(entry)
         if option is not None and option not in _SCRIPT_FLAGS:
             _odd_option(taker, entry, option, _SCRIPT_FLAGS)
         value = number(entry.value) if isinstance(entry.value, Scalar) else None
@@ -272,7 +257,7 @@ def _options(taker: Taker, flags: Mapping, refuses: bool) -> None:
     homes = {name.replace("_", "-"): table for table in owners for name in table.names()}
     known = frozenset({*homes, "model", *(f"no-{name}" for name in homes), *_FLAGS})
     for entry in flags.entries:
-        option = _as_written(entry)
+        option = as_written(entry)
         if option is None:
             continue
         if option not in known:
@@ -284,14 +269,6 @@ def _options(taker: Taker, flags: Mapping, refuses: bool) -> None:
 
 def _consumer(taker: Taker) -> str:
     return _SCRIPT if _is_script(taker.reading.command) else LABEL
-
-
-def _as_written(entry: Entry) -> str | None:
-    """A flag's name with its own dashes; None where it is none, or not written there."""
-    span = entry.key_span
-    text = span.source.text[span.start : span.end]
-    name = text.lstrip("-")
-    return name if text.startswith("-") and name.replace("-", "_") == entry.key else None
 
 
 def _odd_option(taker: Taker, entry: Entry, option: str, known: frozenset[str]) -> None:

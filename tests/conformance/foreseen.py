@@ -19,6 +19,7 @@ from tests.conformance import (
     test_loaders,
     test_mlx_lm,
     test_ms_swift,
+    test_open_instruct,
     test_openrlhf,
     test_torchtune,
     test_trl,
@@ -115,6 +116,9 @@ def trainers() -> list[Recorded]:
     def unsloth(name: str, case: dict[str, Any]) -> list[Finding]:
         return check_project(*test_unsloth.project(case)).findings
 
+    def open_instruct(name: str, case: dict[str, Any]) -> list[Finding]:
+        return check_project(*test_open_instruct.project(case)).findings
+
     newest_hf = list(load("hf")["results"])[-1]
     newest_trl = list(load("trl")["results"])[-1]
     return [
@@ -134,6 +138,8 @@ def trainers() -> list[Recorded]:
         Recorded("XTuner", "xtuner", "0.1.23", plain(test_xtuner.project), {}),
         Recorded("OpenRLHF", "openrlhf", test_openrlhf.NEWEST, openrlhf, test_openrlhf.UNFORESEEN),
         Recorded("verl", "verl", test_verl.NEWEST, verl, test_verl.UNFORESEEN),
+        Recorded("open-instruct", "open_instruct", test_open_instruct.NEWEST, open_instruct,
+                 test_open_instruct.UNFORESEEN),
         Recorded("Unsloth", "unsloth", test_unsloth.NEWEST, unsloth, test_unsloth.UNFORESEEN),
         Recorded("DeepSpeed", "deepspeed", "0.19.8", plain(test_deepspeed.project), test_deepspeed.UNFORESEEN),
     ]  # fmt: skip

@@ -421,32 +421,6 @@ def test_json_for_a_parser() -> None:
     assert trl.read(reading).setting("method").value == "kto"
 
 
-class TestOpenInstruct:
-    YAML = """\
-    model_name_or_path: meta-llama/Llama-3.1-8B
-    dataset_mixer_list:
-      - acme/chat
-      - 1.0
-    per_device_train_batch_size: 1
-    gradient_accumulation_steps: 16
-    learning_rate: 5.0e-06
-    lr_scheduler_type: linear
-    warmup_ratio: 0.03
-    num_train_epochs: 2
-    checkpointing_steps: epoch
-    """
-
-    def test_its_own_loop(self) -> None:
-        document = yaml(self.YAML, "configs/sft/default.yaml")
-        (mapping,) = trl.recognise(document)
-        run = trl.read(of_document(document, mapping))
-        facts = counted(run, rows=100, gpus=1)
-        assert facts.fact("total_steps").number == 14
-        assert facts.fact("warmup_steps").number == 0  # floor(14 x 0.03)
-        assert facts.fact("evaluations").unknown
-        assert run.setting("method").value == "sft"
-
-
 @pytest.mark.parametrize(
     ("arguments", "packages", "first"),
     [

@@ -245,6 +245,35 @@ RECIPES: dict[str, Recipe] = {
         {"config": classes("Config", under="unsloth_cli/config")},
         root="unsloth_cli/",
     ),
+    # Not on PyPI: put `git archive` of the last commit of each day into the cache folder.
+    "open-instruct": Recipe(
+        "open-instruct",
+        "2024.11.22 2025.6.1 2025.11.20 2026.8.20",
+        {
+            "sft": union(
+                classes("FlatArguments", under="open_instruct/finetune"),
+                classes("TokenizerConfig", under="open_instruct/dataset_transformation"),
+            ),
+            "dpo": union(
+                classes("DPOExperimentConfig", under="open_instruct/dpo_utils"),
+                classes("FlatArguments", under="open_instruct/dpo_tune"),
+                classes("TokenizerConfig", under="open_instruct/dataset_transformation"),
+            ),
+            "grpo": union(
+                classes("GRPOExperimentConfig", under="open_instruct/grpo_utils"),
+                classes("Args", under="open_instruct/grpo_fast"),
+                classes("StreamingDataLoaderConfig", under="open_instruct/data_loader"),
+                classes("VLLMConfig", under="open_instruct/data_loader"),
+                classes("TokenizerConfig", under="open_instruct/dataset_transformation"),
+                classes("ModelConfig", under="open_instruct/model_utils"),
+                classes("EnvsConfig", under="open_instruct/environments/tools/utils"),
+                classes("ToolConfig", under="open_instruct/"),
+            ),
+        },
+        root="open_instruct/",
+        nested=False,
+        needs=("transformers",),
+    ),
     "litgpt": Recipe(
         "litgpt",
         "0.4.0 0.4.13 0.5.0 0.5.3 0.5.7 0.5.8 0.5.9 0.5.10 0.5.11 0.5.12 0.5.13",
