@@ -14,7 +14,7 @@ from epochlint.run.counting import Counting, by_loader, share_down
 from epochlint.run.known import COMPANION, DEFAULT, DERIVED, UNKNOWN, WRITTEN, Known, between, unknown
 from epochlint.run.run import DataSource, Era
 from epochlint.run.versions import ANY, VersionRange, specified, version_key
-from epochlint.trainers import tables, trl_rows
+from epochlint.trainers import handbook, tables, trl_rows
 from epochlint.trainers.hf import common, generations
 from epochlint.trainers.hf.eras import eras
 from epochlint.trainers.hf.reader import Hf
@@ -566,6 +566,8 @@ class Trl:
         """The scripts' `dataset_name`: a public name mostly, a file sometimes."""
         reading = self.hf.reading
         if any(_written(reading, key) for key in ("dataset_mixer", "dataset_mixer_list", "dataset_mixture")):
+            if handbook.take(self.hf.taker):
+                self._judge_rows()
             return
         if _written(reading, "datasets"):
             self._take_mixture()

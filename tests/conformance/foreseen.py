@@ -17,6 +17,7 @@ from tests.conformance import (
     test_litgpt,
     test_llamafactory,
     test_loaders,
+    test_mixtures,
     test_mlx_lm,
     test_ms_swift,
     test_open_instruct,
@@ -119,6 +120,9 @@ def trainers() -> list[Recorded]:
     def open_instruct(name: str, case: dict[str, Any]) -> list[Finding]:
         return check_project(*test_open_instruct.project(case)).findings
 
+    def mixed(name: str, case: dict[str, Any]) -> list[Finding]:
+        return check_project(*test_mixtures.project(case)).findings
+
     newest_hf = list(load("hf")["results"])[-1]
     newest_trl = list(load("trl")["results"])[-1]
     return [
@@ -138,6 +142,8 @@ def trainers() -> list[Recorded]:
         Recorded("XTuner", "xtuner", "0.1.23", plain(test_xtuner.project), {}),
         Recorded("OpenRLHF", "openrlhf", test_openrlhf.NEWEST, openrlhf, test_openrlhf.UNFORESEEN),
         Recorded("verl", "verl", test_verl.NEWEST, verl, test_verl.UNFORESEEN),
+        Recorded("alignment-handbook", "mixtures", "handbook c8f5bdf", mixed, test_mixtures.UNFORESEEN),
+        Recorded("open-r1", "mixtures", "open-r1 1416fa0", mixed, test_mixtures.UNFORESEEN),
         Recorded("open-instruct", "open_instruct", test_open_instruct.NEWEST, open_instruct,
                  test_open_instruct.UNFORESEEN),
         Recorded("Unsloth", "unsloth", test_unsloth.NEWEST, unsloth, test_unsloth.UNFORESEEN),

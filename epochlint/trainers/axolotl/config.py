@@ -9,6 +9,7 @@ from epochlint.run.known import DERIVED, UNKNOWN, Known, unknown
 from epochlint.run.run import DataSource, Run
 from epochlint.run.versions import version_key
 from epochlint.trainers import tables
+from epochlint.trainers.axolotl import shards
 from epochlint.trainers.axolotl.counting import eras, possible_versions
 from epochlint.trainers.axolotl.refusals import refusals
 from epochlint.trainers.axolotl.rows import PREAMBLE, Rows
@@ -250,7 +251,10 @@ def _source(item: Mapping, reading: Reading, judge: Callable[[Mapping, str], Row
         rows = number(length) if isinstance(length, Scalar) else 1000
         return DataSource(span, rows=Known(int(rows), DERIVED, span=span) if rows is not None else UNKNOWN)
     # A document of `type: completion` is cut into windows of the sequence length: rows say nothing.
-    if path is None or kind.startswith("completion") or _changes_rows(item):
+    if path is None or kind.startswith("completion"):
+        return DataSource(span)
+    shard = shards.of(item)
+    if shard is shards.UNCLEAR:
         return DataSource(span)
     files = _files(item, path, reading)
     hub, split = None if files else path, text_of(item.get("split"))
@@ -258,13 +262,12 @@ def _source(item: Mapping, reading: Reading, judge: Callable[[Mapping, str], Row
     check = found.check if isinstance(found, Rows) else None
     keep = found.keep if isinstance(found, Rows) else found
     subset = text_of(item.get("name")) or ""
+    if isinstance(shard, shards.Shard) and keep is not None:
+        keep = shards.Perhaps(keep)
     return DataSource(
-        span, paths=files, base=reading.base, hub=hub, split=split, subset=subset, check=check, keep=keep, arrow=True
-    )
-
-
-def _changes_rows(item: Mapping) -> bool:
-    return any(key in item and not is_null(item.get(key)) for key in ("shards", "preprocess_shards"))
+        span, paths=files, base=reading.base, hub=hub, split=split, subset=subset, check=check, keep=keep, arrow=True,
+        operations=[shard] if isinstance(shard, shards.Shard) else [],
+    )  # fmt: skip
 
 
 def _files(item: Mapping, path: str, reading: Reading) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ configs through the real schemas.
 
 from __future__ import annotations
 
-from epochlint.documents.document import Scalar, Sequence
+from epochlint.documents.document import Mapping, Scalar, Sequence
 from epochlint.documents.scalars import boolean, number
 from epochlint.trainers.settings import text_of
 from epochlint.trainers.trainer import is_null
@@ -30,6 +30,7 @@ def refusals(taker: Taker) -> None:
     _early_stopping(taker)
     _unfed(taker)
     taker.refuse_fractions("Axolotl", *_WHOLE)
+    _parts_beyond(taker)
     for key, reason in _Checks(taker):
         found = taker.reading.entry(*key.split("."))
         span = found[0].key_span if found is not None else taker.run.span
@@ -251,3 +252,17 @@ class _Checks:
 
     def _kto_columns(self) -> bool:
         return self._written_false("remove_unused_columns")
+
+
+def _parts_beyond(taker: Taker) -> None:
+    """`datasets` has parts 0 to shards - 1."""
+    node = taker.reading.node("datasets")
+    for item in node.items if isinstance(node, Sequence) else []:
+        if not isinstance(item, Mapping):
+            continue
+        parts, entry = item.get("shards"), item.entry("shards_idx")
+        many = number(parts) if isinstance(parts, Scalar) else None
+        place = number(entry.value) if entry is not None and isinstance(entry.value, Scalar) else None
+        if entry is not None and many and place is not None and place >= many:
+            reason = f"of {many:g} shards the last one is {many - 1:g}, not {place:g}"
+            taker.observe("rejected", entry.key_span, reason=reason, consumer="Axolotl")
