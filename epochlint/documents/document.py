@@ -79,6 +79,12 @@ class Entry:
         return f"Entry({self.key!r}, {self.value!r})"
 
 
+class Inherited(Entry):
+    """An entry of another file that this one is based on: `key_span` is where this file names the other."""
+
+    __slots__ = ()
+
+
 class Mapping(Node):
     """Keys with values, in the order written; a key written twice stands twice, and the last one counts.
 

@@ -43,12 +43,27 @@ def resolved(reading: Reading) -> Reading:
     return composed.over([Layer(_replaced(one.mapping, (), composed, 0), one.origin) for one in layers])
 
 
+def merged(base: Mapping, over: Mapping) -> Mapping:
+    """`OmegaConf.merge` of two mappings: of sections the entries are merged, everything else is replaced. What must be
+    given (`???`) leaves what is below it."""
+    entries: dict[str, Entry] = {entry.key: entry for entry in base.entries}
+    for entry in over.entries:
+        below = entries.get(entry.key)
+        value = entry.value
+        if below is not None and isinstance(value, Scalar) and value.value == "???":
+            continue
+        if below is not None and isinstance(below.value, Mapping) and isinstance(value, Mapping):
+            value = merged(below.value, value)
+        entries[entry.key] = type(entry)(entry.key, entry.key_span, value)
+    return Mapping(over.span, list(entries.values()), base.open_ended or over.open_ended)
+
+
 # References ---------------------------------------------------------------------------------------------------------
 
 
 def _replaced(mapping: Mapping, path: tuple[str, ...], root: Reading, depth: int) -> Mapping:
     entries = [
-        Entry(entry.key, entry.key_span, _value(entry.value, (*path, entry.key), root, depth))
+        type(entry)(entry.key, entry.key_span, _value(entry.value, (*path, entry.key), root, depth))
         for entry in mapping.entries
     ]
     return Mapping(mapping.span, entries, mapping.open_ended)

@@ -6,7 +6,7 @@ a value that a person meant otherwise: a number that loads as text, `no` that lo
 
 from __future__ import annotations
 
-from epochlint.documents.document import Node, Scalar
+from epochlint.documents.document import Inherited, Node, Scalar
 from epochlint.documents.scalars import boolean, misread, number, plain_number
 from epochlint.run.known import DEFAULT, UNKNOWN, Known, unknown
 from epochlint.run.observation import Edit, Fix, Observation
@@ -80,8 +80,10 @@ class Taker:
 
     def _place(self, entry: Entry) -> Span:
         """Where a person would edit the value: the key, unless the value comes from another file (a flag of the launch,
-        a config that a script loads)."""
+        a config that a script loads). What is inherited is overridden here, where the other file is named."""
         node = entry.value
+        if isinstance(entry, Inherited):
+            return entry.key_span
         return entry.key_span if node.span.source.path == entry.key_span.source.path else node.span
 
     def _usual(self, name: str, default: object) -> None:

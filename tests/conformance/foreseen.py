@@ -20,6 +20,7 @@ from tests.conformance import (
     test_mixtures,
     test_mlx_lm,
     test_ms_swift,
+    test_nemo_rl,
     test_open_instruct,
     test_openrlhf,
     test_torchtune,
@@ -123,6 +124,9 @@ def trainers() -> list[Recorded]:
     def mixed(name: str, case: dict[str, Any]) -> list[Finding]:
         return check_project(*test_mixtures.project(case)).findings
 
+    def nemo_rl(name: str, case: dict[str, Any]) -> list[Finding]:
+        return check_project(*test_nemo_rl.project(case)).findings
+
     newest_hf = list(load("hf")["results"])[-1]
     newest_trl = list(load("trl")["results"])[-1]
     return [
@@ -147,5 +151,6 @@ def trainers() -> list[Recorded]:
         Recorded("open-instruct", "open_instruct", test_open_instruct.NEWEST, open_instruct,
                  test_open_instruct.UNFORESEEN),
         Recorded("Unsloth", "unsloth", test_unsloth.NEWEST, unsloth, test_unsloth.UNFORESEEN),
+        Recorded("NeMo-RL", "nemo_rl", test_nemo_rl.NEWEST, nemo_rl, test_nemo_rl.UNFORESEEN),
         Recorded("DeepSpeed", "deepspeed", "0.19.8", plain(test_deepspeed.project), test_deepspeed.UNFORESEEN),
     ]  # fmt: skip

@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
+import yaml
+
 from tools.keys.reader import Reader
 from tools.keys.shapes import SIMPLE, Field, dotted_name, kind_of
 from tools.keys.sources import Module
@@ -342,6 +344,27 @@ def union(*parts: Part) -> Part:
             files.extend(f for f in one.files if f not in files)
         blocks = {name: block for one in reversed(reads) for name, block in one.blocks.items()}
         return Read(keys, next((r.base for r in reads if r.base), ""), files, blocks)
+
+    return read
+
+
+def written(folder: str, block: str = "") -> Part:
+    """The keys that the YAML files below a folder write in a block (`a.b`), whatever their values."""
+
+    def read(reader: Reader) -> Read | None:
+        found = Read({})
+        for path in sorted(reader.release.paths()):
+            if not path.startswith(folder) or not path.endswith((".yaml", ".yml")):
+                continue
+            content = yaml.safe_load(reader.release.text(path) or "")
+            for part in filter(None, block.split(".")):
+                content = content.get(part) if isinstance(content, dict) else None
+            if isinstance(content, dict):
+                found.files.append(path)
+                for key in content:
+                    found.keys.setdefault(str(key), Field(type="any?", kind="computed"))
+        found.files = found.files[:1] and [folder]
+        return found if found.keys else None
 
     return read
 

@@ -18,6 +18,7 @@ from tools.keys.parts import (
     subscripts,
     union,
     with_base,
+    written,
 )
 
 TRL_CONFIGS = """
@@ -38,6 +39,26 @@ _AXOLOTL_SCHEMA = r"axolotl/utils/(schemas/datasets|config/models/input/v0_4_1/_
 _VERL_OPAQUE = (
     "mcore_kwargs", "profiler", "global_profiler", "torchtitan", "veomni", "mindspeed", "distillation", "reward_model",
 )  # fmt: skip
+
+# NeMo-RL's blocks: the class that stands for each, and where it stands in a config.
+_NEMO_RL = {
+    "config": ("MasterConfig", ""),
+    "policy": ("PolicyConfig", "policy"),
+    "dtensor_cfg": ("DTensorConfig", "policy.dtensor_cfg"),
+    "megatron_cfg": ("MegatronConfig", "policy.megatron_cfg"),
+    "megatron_scheduler": ("MegatronSchedulerConfig", "policy.megatron_cfg.scheduler"),
+    "megatron_optimizer": ("MegatronOptimizerConfig", "policy.megatron_cfg.optimizer"),
+    "checkpointing": ("CheckpointingConfig", "checkpointing"),
+    "cluster": ("ClusterConfig", "cluster"),
+    "data": ("DataConfig", "data"),
+    "logger": ("LoggerConfig", "logger"),
+    "sft": ("SFTConfig", "sft"),
+    "dpo": ("DPOConfig", "dpo"),
+    "rm": ("RMConfig", "rm"),
+    "grpo": ("GRPOConfig", "grpo"),
+    "ppo": ("PPOConfig", "ppo"),
+    "distillation": ("DistillationConfig", "distillation"),
+}
 
 RECIPES: dict[str, Recipe] = {
     "transformers": Recipe(
@@ -383,6 +404,17 @@ RECIPES: dict[str, Recipe] = {
         "0.9.0 0.11.0 0.13.0 0.15.0 0.17.0 0.19.0 0.21.0 0.22.0",
         {"config": classes("TrainConfig", under="utils/config_utils")},
         root="llmfoundry/",
+        nested=False,
+    ),
+    # No package holds it: put archives in the cache, `git archive --prefix=nemo-rl/ -o nemo-rl/0.7.0/a.tar.gz v0.7.0`.
+    "nemo-rl": Recipe(
+        "nemo-rl",
+        "0.4.0 0.5.0 0.6.0 0.7.0 0.8.0",  # 0.8.0 is commit 7ea279ab
+        {
+            owner: union(classes(name, under="nemo_rl/"), written("examples/", block))
+            for owner, (name, block) in _NEMO_RL.items()
+        },
+        root="nemo_rl/",
         nested=False,
     ),
 }

@@ -88,11 +88,13 @@ cluster: {gpus_per_node: 1, num_nodes: 1}
 """
 _VALIDATION = "val_global_batch_size: 32, val_micro_batch_size: 1, val_at_end: false, seed: 42"
 _OF = {
-    "sft": f"sft: {{max_num_epochs: 1, max_num_steps: 60, val_period: 10, val_batches: 8, val_at_start: false, {_VALIDATION}}}\n",
+    "sft": "sft: {max_num_epochs: 1, max_num_steps: 60, val_period: 10, val_batches: 8, val_at_start: false, "
+    f"{_VALIDATION}}}\n",
     "dpo": "dpo: {max_num_epochs: 1, max_num_steps: 150, val_period: 25, val_batches: 8, val_at_start: false, "
-    f"reference_policy_kl_penalty: 0.05, preference_average_log_probs: false, sft_average_log_probs: false, "
+    "reference_policy_kl_penalty: 0.05, preference_average_log_probs: false, sft_average_log_probs: false, "
     f"preference_loss_weight: 1, sft_loss_weight: 0, {_VALIDATION}}}\n",
-    "rm": f"rm: {{max_num_epochs: 1, max_num_steps: -1, val_period: 16, val_batches: -1, val_at_start: false, {_VALIDATION}}}\n",
+    "rm": "rm: {max_num_epochs: 1, max_num_steps: -1, val_period: 16, val_batches: -1, val_at_start: false, "
+    f"{_VALIDATION}}}\n",
     "grpo": """\
 grpo:
   num_prompts_per_step: 4
@@ -242,12 +244,13 @@ def cases() -> dict[str, dict[str, Any]]:
 
     add("length/default")
     for n, batch, epochs, steps in (
-        (1000, 32, 1, 1000), (1000, 32, 2, 1000), (1000, 32, 3, 60), (1001, 7, 1, 1000), (31, 32, 3, 60), (64, 32, 5, 3),
-        (320, 32, 10, 100), (320, 32, 10, 99), (1000, 32, 1, 0), (1000, 32, 0, 60), (1000, 32, -1, 60),
+        (1000, 32, 1, 1000), (1000, 32, 2, 1000), (1000, 32, 3, 60), (1001, 7, 1, 1000), (31, 32, 3, 60),
+        (64, 32, 5, 3), (320, 32, 10, 100), (320, 32, 10, 99), (1000, 32, 1, 0), (1000, 32, 0, 60), (1000, 32, -1, 60),
         (1000, 32, 1, -1),
     ):  # fmt: skip
         add(f"length/n{n} b{batch} e{epochs} s{steps}",
-            f"policy: {{train_global_batch_size: {batch}}}\nsft: {{max_num_epochs: {epochs}, max_num_steps: {steps}}}\n",
+            f"policy: {{train_global_batch_size: {batch}}}\n"
+            f"sft: {{max_num_epochs: {epochs}, max_num_steps: {steps}}}\n",
             n=n)  # fmt: skip
     for n, epochs, steps in ((1000, 1, -1), (1000, 3, -1), (1000, 3, 50), (1000, 2, 0), (31, 2, -1), (100, 2, -2)):
         add(f"length/n{n} e{epochs} s{steps}", f"rm: {{max_num_epochs: {epochs}, max_num_steps: {steps}}}\n", "rm", n)
@@ -304,13 +307,15 @@ def cases() -> dict[str, dict[str, Any]]:
     for algorithm in ("sft", "dpo", "rm"):
         add("backend/Megatron", _MEGATRON, algorithm)
     add("backend/Megatron, steps", _MEGATRON + "rm: {max_num_steps: 20}\n", "rm")
-    add("backend/Megatron, tp 2 of 8", _MEGATRON.replace("tensor_model_parallel_size: 1", "tensor_model_parallel_size: 2")
+    add("backend/Megatron, tp 2 of 8", _MEGATRON.replace("tensor_model_parallel_size: 1",
+        "tensor_model_parallel_size: 2")
         + "cluster: {gpus_per_node: 8}\n")  # fmt: skip
     add("backend/both", _MEGATRON.replace("  dtensor_cfg: {enabled: false}\n", ""))
     add("backend/Megatron half written", "policy: {megatron_cfg: {enabled: true}, dtensor_cfg: {enabled: false}}\n")
     add("backend/neither", "policy: {dtensor_cfg: {enabled: false}}\n")
     add("backend/LoRA in the first worker", "policy: {dtensor_cfg: {lora_cfg: {enabled: true, target_modules: [], "
-        "exclude_modules: [], dim: 8, alpha: 32, dropout: 0.0, dropout_position: post, lora_A_init: xavier}}}\n")  # fmt: skip
+        "exclude_modules: [], dim: 8, alpha: 32, dropout: 0.0, dropout_position: post, lora_A_init: xavier}}}"
+        "\n")  # fmt: skip
 
     for period in (7, 31, 100, 0, -1):
         add(f"validation/every {period}", f"sft: {{val_period: {period}}}\n")
@@ -328,7 +333,9 @@ def cases() -> dict[str, dict[str, Any]]:
     add("checkpoint/off", "checkpointing: {enabled: false}\n")
     add("checkpoint/metric without its part", "checkpointing: {metric_name: val_loss}\n")
     add("checkpoint/unknown metric", "checkpointing: {metric_name: 'val:nothing'}\n")
-    add("checkpoint/val metric, never validated", "checkpointing: {metric_name: 'val:val_loss'}\nsft: {val_period: 0}\n")
+    add(
+        "checkpoint/val metric, never validated", "checkpointing: {metric_name: 'val:val_loss'}\nsft: {val_period: 0}\n"
+    )
 
     add("key/misspelt in policy", "policy: {train_global_batch_sze: 64}\n")
     add("key/misspelt in sft", "sft: {max_num_step: 10}\n")
@@ -446,7 +453,7 @@ def schedule(cfg: Any) -> Any:
     wanted.sort(key=lambda node: node.lineno)
     itself = types.SimpleNamespace(cfg=cfg, model=torch.nn.Linear(1, 1))
     space = {"self": itself, "init_optimizer": True, "get_class": module.get_class, "torch": torch, "cast": typing.cast}
-    exec(compile(ast.Module(wanted, []), "worker", "exec"), space)  # noqa: S102 # the trainer's own statements
+    exec(compile(ast.Module(wanted, []), "worker", "exec"), space)  # the trainer's own statements
     return itself
 
 
@@ -491,7 +498,7 @@ def policy_class(watch: _Watch) -> Any:
                     self.worker.optimizer.step()
                     self.worker.scheduler.step()
             one = torch.ones(1)
-            return {"loss": one, "grad_norm": one, "all_mb_metrics": dict.fromkeys(_METRICS, [1.0])}
+            return {"loss": one, "grad_norm": one, "all_mb_metrics": {name: [1.0] for name in _METRICS}}
 
     return Counting
 
