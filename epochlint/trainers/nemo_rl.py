@@ -102,13 +102,12 @@ def _shared_out(taker: Taker, backend: str, sizes: tuple[str, ...]) -> None:
 def _prompts(taker: Taker, algorithm: str) -> None:
     """What generates takes prompts; how many batches are made of them in a step is another number."""
     reading = taker.reading
-    taker.whole("global_batch", (algorithm, "num_prompts_per_step"), default=UNKNOWN)
-    several = reading.node("data", "use_multiple_dataloader")
     sampled = reading.node(algorithm, "use_dynamic_sampling")
-    usual = all(node is None or boolean(node) is False for node in (several, sampled))
-    alone = reading.node(algorithm, "async_grpo", "enabled")
-    if not algorithm or not usual or not (alone is None or boolean(alone) is False):
-        taker.derive("batch_unknown", Known(True, DERIVED))
+    if sampled is None or boolean(sampled) is False:  # else a step takes as many as it needs
+        taker.whole("global_batch", (algorithm, "num_prompts_per_step"), default=UNKNOWN)
+    several, alone = reading.node("data", "use_multiple_dataloader"), reading.node(algorithm, "async_grpo", "enabled")
+    if not algorithm or any(node is not None and boolean(node) is not False for node in (several, alone)):
+        taker.derive("batch_unknown", Known(True, DERIVED))  # passes do not count
 
 
 def _backend(taker: Taker) -> tuple[str, tuple[str, ...]]:

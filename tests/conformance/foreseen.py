@@ -20,6 +20,7 @@ from tests.conformance import (
     test_mixtures,
     test_mlx_lm,
     test_ms_swift,
+    test_nemo_automodel,
     test_nemo_rl,
     test_open_instruct,
     test_openrlhf,
@@ -127,6 +128,9 @@ def trainers() -> list[Recorded]:
     def nemo_rl(name: str, case: dict[str, Any]) -> list[Finding]:
         return check_project(*test_nemo_rl.project(case)).findings
 
+    def automodel(name: str, case: dict[str, Any]) -> list[Finding]:
+        return check_project(*test_nemo_automodel.project(case)).findings
+
     newest_hf = list(load("hf")["results"])[-1]
     newest_trl = list(load("trl")["results"])[-1]
     return [
@@ -152,5 +156,7 @@ def trainers() -> list[Recorded]:
                  test_open_instruct.UNFORESEEN),
         Recorded("Unsloth", "unsloth", test_unsloth.NEWEST, unsloth, test_unsloth.UNFORESEEN),
         Recorded("NeMo-RL", "nemo_rl", test_nemo_rl.NEWEST, nemo_rl, test_nemo_rl.UNFORESEEN),
+        Recorded("NeMo Automodel", "nemo_automodel", test_nemo_automodel.NEWEST, automodel,
+                 test_nemo_automodel.UNFORESEEN),
         Recorded("DeepSpeed", "deepspeed", "0.19.8", plain(test_deepspeed.project), test_deepspeed.UNFORESEEN),
     ]  # fmt: skip

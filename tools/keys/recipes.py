@@ -417,4 +417,22 @@ RECIPES: dict[str, Recipe] = {
         root="nemo_rl/",
         nested=False,
     ),
+    "nemo-automodel": Recipe(
+        "nemo-automodel",
+        "0.2.0 0.3.0 0.4.0 0.5.0 0.6.0 0.7.0",
+        {
+            "step_scheduler": union(
+                classes("StepSchedulerConfig"),
+                init("StepScheduler"),
+                fixed("_target_"),
+            ),
+            "lr_scheduler": union(
+                classes("LRSchedulerConfig"),
+                init("OptimizerParamScheduler", drop=("optimizer",)),
+                fixed("_target_"),
+            ),
+        },
+        root="nemo_automodel/",
+        nested=False,
+    ),
 }
