@@ -362,7 +362,8 @@ def evaluation_data(run: Run, *, judged: bool = True) -> None:
         reason = "eval_strategy is `no`" if strategy.by_hand else "eval_strategy is not written and is `no` by default"
         _observe(run, "evaluation_off", run.where("eval_strategy", "eval_steps", "validation"), None, reason=reason)
     if data.value is False and strategy.by_hand and strategy.value in ("steps", "epoch"):
-        _observe(run, "evaluation_without_data", run.where("eval_strategy"), None)
+        # Refused when the Trainer is built since 4.46.0 (trainer.py), at the first evaluation that is due before.
+        _observe(run, "evaluation_without_data", run.where("eval_strategy"), None, waits=True)
 
 
 # The plateau schedules set a metric themselves.
