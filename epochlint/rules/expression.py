@@ -648,7 +648,7 @@ def _same_data() -> Function:
 
 
 def _data(run: Run) -> list[tuple[object, ...]]:
-    return [(source.paths, source.hub, source.split) for source in run.training]
+    return [(source.paths, source.hub, source.subset, source.split) for source in run.training]
 
 
 def _text(answer: Callable[[str, str], bool]) -> Callable[..., Function]:

@@ -30,7 +30,7 @@
 | rate_scaled | factor, reason | a recipe that multiplies the written rate |
 | evaluation_off | reason | validation data without a cadence |
 | evaluation_never | key, reason | a cadence that is written and never comes due, however long the run |
-| evaluation_without_data | reason, waits (older versions stop at the first evaluation only) | a cadence without validation data |
+| evaluation_without_data | reason, waits (older versions stop at an evaluation only) | a cadence without validation data |
 | split_swallows | split, rows | a validation split |
 | split_one | value | a validation split of 1 |
 | best_model | reason, key | a best model that cannot be chosen |

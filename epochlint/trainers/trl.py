@@ -18,7 +18,7 @@ from epochlint.trainers import handbook, tables, trl_rows
 from epochlint.trainers.hf import common, generations
 from epochlint.trainers.hf.eras import eras
 from epochlint.trainers.hf.reader import Hf
-from epochlint.trainers.hf.recognise import argument_mappings, holds_arguments, is_trl
+from epochlint.trainers.hf.recognise import argument_mappings, holds_arguments, is_trl, may_be_an_example
 from epochlint.trainers.hf_args import under_full_names
 from epochlint.trainers.mixtures import by_fraction
 from epochlint.trainers.settings import MISSING, Loader, text_of
@@ -174,7 +174,9 @@ def claims(program: tuple[str, ...], arguments: Mapping) -> bool:
     if _command_class(program) is not None:
         return True
     mapping = under_full_names(arguments)
-    return holds_arguments(mapping) and is_trl(mapping)
+    if not holds_arguments(mapping) or not is_trl(mapping):
+        return False
+    return not may_be_an_example(mapping) or _by_path(" ".join(program)) is not None
 
 
 def _by_own_script(reading: Reading) -> bool:

@@ -118,6 +118,18 @@ class TestClasses:
                 True,
             ),
             (("python", "train.py"), "--output_dir out --per_device_train_batch_size 4 --num_train_epochs 3", False),
+            # What transformers' own examples take as well tells of TRL only where the script is called so.
+            (
+                ("python", "run_glue.py"),
+                "--max_seq_length 128 --per_device_train_batch_size 4 --seed 1 --do_train",
+                False,
+            ),
+            (("python", "train_sft.py"), "--max_seq_length 128 --per_device_train_batch_size 4 --seed 1 --bf16", True),
+            (
+                ("python", "train.py"),
+                "--max_seq_length 128 --packing --per_device_train_batch_size 4 --seed 1 --fp16",
+                True,
+            ),
             (("trl", "vllm-serve"), "--model x", False),
             (("trl", "env"), "", False),
         ],

@@ -33,7 +33,6 @@ def _dataclass_parser(it: Interpreter, site: Site, origin: str) -> Node | None:
     kind = origin.rpartition(".")[2]
     value = ParserValue(site.whole, Parser(kind, site.span), it.guard)
     value.record.overrides = Table(site.span, [], it.guard)
-    it.parsers.append(value.record)
     wanted = site.get("dataclass_types", 0)
     for part in (elements(wanted) or [wanted]) if wanted is not None else ():
         found = classes.dataclass_of(it, part)
@@ -42,7 +41,17 @@ def _dataclass_parser(it: Interpreter, site: Site, origin: str) -> Node | None:
         value.record.dataclasses.append(found)
         value.classes.append(part)
     value.open_ended = wanted is None or (isinstance(wanted, Items) and wanted.unknown)
-    return value
+    return _built_once(it, value)
+
+
+def _built_once(it: Interpreter, value: ParserValue) -> ParserValue:
+    """The parser that this place built before for the same classes: `main()` is read again where others call it."""
+    place = value.record.span
+    classes_ = tuple((one.name, one.origin, one.span.start) for one in value.record.dataclasses)
+    known = it.built.setdefault((id(place.source), place.start, *classes_), value)
+    if known is value:
+        it.parsers.append(value.record)
+    return known
 
 
 def _parsed(it: Interpreter, parser: ParserValue, span: Span) -> list[Node]:

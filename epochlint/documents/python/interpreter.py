@@ -118,6 +118,8 @@ class Interpreter:
         self.flag_store: ParserValue | None = None
         # id of a parser's record -> the parser, for what its results hold.
         self.parsed_by: dict[int, ParserValue] = {}
+        # Where a parser of dataclasses is built, and of which -> the parser.
+        self.built: dict[tuple[object, ...], ParserValue] = {}
         self.texts: list[str] = [at.source.text]
         self._assigned: set[int] = set()  # ids of the statements whose names have been asked for
         self.left_by_default = False  # the block being read is left where a default says so

@@ -257,7 +257,7 @@ def _check_known(taker: HfTaker, consumer: Consumer, table: Table, entry: Entry,
             taker.observe("rejected", entry.key_span, reason=reason, consumer=consumer.name)
         return
     gone = home.gone_in(key)
-    if gone is None:
+    if gone is None or (key not in _TELLING and _unseen(taker.reading, consumer)):
         return
     change = renamed(home, key)
     fix = None
@@ -281,6 +281,11 @@ def _check_known(taker: HfTaker, consumer: Consumer, table: Table, entry: Entry,
         visible=consumer.visible,
         rejected=consumer.rejects is not False,
     )
+
+
+def _unseen(reading: Reading, consumer: Consumer) -> bool:
+    """Whether flags go to a script that cannot be seen and may have flags of its own by these names."""
+    return reading.via == "argparse" and reading.python is None and not consumer.complete
 
 
 def renamed(table: Table, key: str) -> tables.Rename | None:

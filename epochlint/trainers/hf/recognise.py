@@ -48,6 +48,11 @@ TRL = frozenset({
     "tokenizer_name_or_path", "model_revision",
 })  # fmt: skip
 
+# Those of them that the example scripts of transformers have as well (4.36.2 to 5.24.0, `examples/pytorch/*/run_*.py`).
+_OF_EXAMPLES = frozenset({
+    "dataset_name", "max_seq_length", "max_target_length", "model_revision", "preprocessing_num_workers",
+})  # fmt: skip
+
 # A mapping with one of these is another format, even where it holds arguments: its own reader, or none, takes it.
 FOREIGN = frozenset({
     "finetuning_type", "_component_", "zero_optimization", "train_micro_batch_size_per_gpu",
@@ -158,6 +163,11 @@ def _sections(root: Mapping) -> Iterator[Mapping]:
 def is_trl(mapping: Mapping) -> bool:
     """Whether a mapping of arguments is meant for TRL or for recipes in its manner."""
     return not TRL.isdisjoint(mapping.last) or _target(mapping).startswith("trl.")
+
+
+def may_be_an_example(mapping: Mapping) -> bool:
+    """Whether all that tells of TRL are names that the example scripts of transformers have, too."""
+    return TRL.intersection(mapping.last) <= _OF_EXAMPLES and not _target(mapping)
 
 
 def _target(mapping: Mapping) -> str:

@@ -72,8 +72,11 @@ _ENCODERS = (
     "ForSequenceClassification",
     "ForTokenClassification",
     "ForQuestionAnswering",
+    "ForDocumentQuestionAnswering",
+    "ForTableQuestionAnswering",
     "ForMultipleChoice",
     "ForMaskedLM",
+    "ForCTC",
 )
 
 

@@ -43,17 +43,28 @@ def _is_job(mapping: Mapping) -> bool:
     return text_of(mapping.get("type")) == "finetuning" and ("model_provider" in mapping or "training_data" in mapping)
 
 
-def _pipeline(mapping: Mapping) -> Mapping | None:
-    """The inputs of a pipeline job of one of the registry's fine-tuning components."""
+def _pipeline(mapping: Mapping) -> tuple[str, Mapping] | None:
+    """One of the registry's fine-tuning components in a pipeline job, and its inputs."""
     if text_of(mapping.get("type")) != "pipeline":
         return None
     jobs = mapping.mapping("jobs")
     for entry in jobs.entries if jobs is not None else ():
         if isinstance(entry.value, Mapping):
-            component = text_of(entry.value.get("component")) or ""
-            if "registries/azure" in component and ("finetune" in component or "pipeline" in component):
-                return entry.value.mapping("inputs") or mapping.mapping("inputs")
+            registry, _, component = (text_of(entry.value.get("component")) or "").partition("/components/")
+            if "registries/azure" in registry and _trains(component):
+                inputs = entry.value.mapping("inputs") or mapping.mapping("inputs")
+                return (component, inputs) if inputs is not None else None
     return None
+
+
+# Parts of the names of the registry's pipelines that train nothing, and of those that train a model to write text
+# (Azure/azureml-examples 085cd6ea, cli/foundation-models/system).
+_IDLE = ("evaluation", "inference", "scoring", "import")
+_WRITING = ("generation", "summarization", "translation", "chat", "completion")
+
+
+def _trains(component: str) -> bool:
+    return ("finetune" in component or "pipeline" in component) and not any(word in component for word in _IDLE)
 
 
 def read(reading: Reading) -> Run:
@@ -92,12 +103,13 @@ def read(reading: Reading) -> Run:
 
 
 def _read_pipeline(reading: Reading) -> Run:
-    inputs = _pipeline(reading.layers[0].mapping)
+    found = _pipeline(reading.layers[0].mapping)
     request = Request(reading, LABEL, _DEVICES)
     run = request.run
-    if inputs is None:
+    if found is None:
         run.settings["gpus"] = UNKNOWN
         return run
+    component, inputs = found
     from epochlint.trainers.trainer import Layer, Reading
 
     request.reading = Reading(reading.document, [Layer(inputs)], reading.versions, span=reading.span, base=reading.base)
@@ -107,4 +119,7 @@ def _read_pipeline(reading: Reading) -> Run:
     request.take("learning_rate", "learning_rate")
     del run.settings["gpus"]
     request.take("gpus", "number_of_gpu_to_use_finetuning", whole=True)
+    if not any(word in component for word in _WRITING):
+        run.settings["language_model"] = Known(False, DERIVED)
+        del run.settings["method"]
     return run

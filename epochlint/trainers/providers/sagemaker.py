@@ -209,9 +209,13 @@ _LANGUAGE = frozenset(
 
 
 def _of_any_model(request: Request, block: Mapping | None) -> None:
-    """Whose model a training job trains is seen by its settings alone: hundreds of epochs may be usual."""
+    """A training job's container is anybody's: what it trains is seen by its settings alone (hundreds of epochs may be
+    usual), and on how many devices of its instances it does is its own affair."""
+    settings = request.run.settings
+    del settings["gpus"]
     if block is None or not any(entry.key in _LANGUAGE for entry in block.entries):
-        request.run.settings["language_model"] = Known(False, DERIVED)
+        settings["language_model"] = Known(False, DERIVED)
+        del settings["method"]
 
 
 def _read_estimator(reading: Reading) -> Run | list[Run]:

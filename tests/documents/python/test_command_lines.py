@@ -470,3 +470,36 @@ def test_a_list_that_is_a_default_is_one_in_all_that_is_made_of_it() -> None:
         assert isinstance(value.value, Derived)
         assert value.value.default
     assert arguments(text, launch={"urls": ["x", "y"]}) == {"n": 2, "first": "x", "some": 1}
+
+
+def test_a_parser_is_one_however_many_ways_lead_to_it() -> None:
+    text = """
+        from transformers import HfArgumentParser, Trainer, TrainingArguments
+
+        def main():
+            (training_args,) = HfArgumentParser((TrainingArguments,)).parse_args_into_dataclasses()
+            trainer = Trainer(args=training_args)
+
+        def spawned(index):
+            main()
+
+        if __name__ == "__main__":
+            main()
+    """
+    document = script(text)
+    assert [[feed.kind for feed in parser.feeds] for parser in document.parsers] == [["argv"]]
+    assert plain(call(document, "Trainer").argument("args")) == "parsed transformers.TrainingArguments"
+
+
+def test_one_place_may_build_parsers_of_different_classes() -> None:
+    text = """
+        from transformers import HfArgumentParser, Seq2SeqTrainingArguments, TrainingArguments
+
+        def parse(kind):
+            return HfArgumentParser((kind,)).parse_args_into_dataclasses()
+
+        (one,) = parse(TrainingArguments)
+        (other,) = parse(Seq2SeqTrainingArguments)
+    """
+    names = [parser.dataclasses[0].origin for parser in script(text).parsers]
+    assert names == ["transformers.TrainingArguments", "transformers.Seq2SeqTrainingArguments"]

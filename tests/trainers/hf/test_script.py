@@ -317,6 +317,8 @@ class TestWhatIsTrained:
         [
             ("AutoModelForSequenceClassification.from_pretrained('roberta-base')", "Trainer", True),
             ("get_peft_model(AutoModelForTokenClassification.from_pretrained('roberta-base'), None)", "Trainer", True),
+            ("AutoModelForCTC.from_pretrained('facebook/wav2vec2-base')", "Trainer", True),
+            ("AutoModelForDocumentQuestionAnswering.from_pretrained('microsoft/layoutlmv2')", "Trainer", True),
             ("AutoModelForCausalLM.from_pretrained('gpt2')", "Trainer", None),
             ("AutoModelForSequenceClassification.from_pretrained('gpt2')", "RewardTrainer", None),
         ],

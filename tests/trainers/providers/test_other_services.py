@@ -225,3 +225,49 @@ def test_what_nobody_set_is_shown_as_minus_one() -> None:
 def test_a_provider_of_models_that_is_not_known_is_told_alone() -> None:
     text = "type: finetuning\ntask: chat_completion\nmodel: {path: m}\ntraining_data: t.jsonl\n"
     assert said("job.yml", f"{text}model_provider: azure_openai\nhyperparameters: {{n_epochs: 3}}\n") == ["PRV005"]
+
+
+ESTIMATOR = """\
+from sagemaker.pytorch import PyTorch
+
+PyTorch(entry_point="train.py", instance_type="ml.p4d.24xlarge", hyperparameters={%s}).fit()
+"""
+
+
+@pytest.mark.parametrize(
+    ("hyperparameters", "method"),
+    [('"epochs": 100, "hidden_channels": 4', None), ('"epochs": 3, "model_id": "gpt2"', "sft")],
+)
+def test_a_container_may_train_anything_on_any_number_of_devices(hyperparameters: str, method: str | None) -> None:
+    known = facts({"start.py": ESTIMATOR % hyperparameters}, "method", "gpus")
+    assert known == ("sagemaker", {"method": method, "gpus": None})
+
+
+PIPELINE = """\
+type: pipeline
+jobs:
+  one:
+    type: pipeline
+    component: azureml://registries/azureml/components/%s/labels/latest
+    inputs: {num_train_epochs: 3}
+"""
+
+
+@pytest.mark.parametrize(
+    ("component", "method"),
+    [
+        ("text_generation_pipeline", "sft"),
+        ("image_classification_pipeline", None),
+        ("token_classification_pipeline", None),
+    ],
+)
+def test_pipelines_of_the_registry(component: str, method: str | None) -> None:
+    assert facts({"job.yaml": PIPELINE % component}, "epochs", "method") == (
+        "azure-ml",
+        {"epochs": 3, "method": method},
+    )
+
+
+@pytest.mark.parametrize("component", ["model_evaluation_pipeline", "batch_inference_pipeline"])
+def test_a_pipeline_that_trains_nothing(component: str) -> None:
+    assert check_project({"job.yaml": PIPELINE % component}).runs == []
