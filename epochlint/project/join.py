@@ -154,6 +154,9 @@ class Joiner:
         for run in self.joined.runs[before:]:
             run.launch = launch.document.source.path
             begun = start if run.environment is None else _begun(start, run.environment)
+            lost = begun.not_passed()
+            if lost:
+                run.observations = [one for one in run.observations if lost.isdisjoint(one.without)]
             run.observations.extend(begun.observations())
             self._place_on_gpus(run, launch, begun)
             if launch.corner is not None:

@@ -176,6 +176,10 @@ class Start:
             return unknown(count.key_span or count.span, count.span, LAUNCH)
         return None
 
+    def not_passed(self) -> frozenset[str]:
+        """The flags that the command was to pass, and ends before."""
+        return frozenset(flag.lstrip("-").replace("-", "_") for cut in self.command.cuts for flag in cut.flags)
+
     def observations(self) -> Iterator[Observation]:
         """What the launch tells by itself: counts that disagree, DataParallel, flags that are not passed."""
         if self.disagreements:

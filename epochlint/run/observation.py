@@ -28,9 +28,9 @@
 | scheduler_per_process | reason | an accelerate loop |
 | min_rate | reason, raises (the trainer refuses it) | a schedule with a minimum |
 | rate_scaled | factor, reason | a recipe that multiplies the written rate |
-| evaluation_off | reason | validation data without a cadence |
+| evaluation_off | reason, without | validation data without a cadence |
 | evaluation_never | key, reason | a cadence that is written and never comes due, however long the run |
-| evaluation_without_data | reason, waits (older versions stop at an evaluation only) | a cadence without validation data |
+| evaluation_without_data | reason, waits (older versions stop when one is due) | a cadence without validation data |
 | split_swallows | split, rows | a validation split |
 | split_one | value | a validation split of 1 |
 | best_model | reason, key | a best model that cannot be chosen |
@@ -69,7 +69,9 @@
 | data_without_target | line, count, reason | training data |
 
 An observation may hold only in some versions: `package`, `since` and `until` among its values bound them (`since` <=
-version < `until`); the engine drops it where no possible version is meant, and asks for all of them otherwise.
+version < `until`); the engine drops it where no possible version is meant, and asks for all of them otherwise. One that
+rests on keys not being written names them (`without`): a launch that was to pass one of them and ends before it is the
+cause, which is told by itself.
 """
 
 from __future__ import annotations
@@ -124,6 +126,12 @@ class Observation:
         self.values: Mapping[str, object] = values if values is not None else {}
         self.related = related if related is not None else []
         self.fix = fix
+
+    @property
+    def without(self) -> tuple[str, ...]:
+        """The keys on whose absence it rests."""
+        names = self.values.get("without", ())
+        return names if isinstance(names, tuple) else ()
 
     def __repr__(self) -> str:
         return f"Observation({self.name}, {dict(self.values)!r})"

@@ -10,6 +10,7 @@ from epochlint.documents.document import Mapping, Scalar, Sequence
 from epochlint.project.launch import Start, interpret
 from epochlint.source import Source
 from tests.documents.shell.helpers import commands, raw, read
+from tests.helpers import check_project
 
 
 def start(text: str) -> Start:
@@ -645,3 +646,27 @@ spec:
 )
 def test_a_launcher_behind_another_is_told_its_numbers(text: str) -> None:
     assert start(text).processes.value is None
+
+
+CUT = """\
+python train.py --output_dir out --per_device_train_batch_size 4 \\
+    # a comment
+    --num_train_epochs 2 %s
+"""
+TRAINS = """\
+from datasets import load_dataset
+from transformers import AutoModelForCausalLM, HfArgumentParser, Trainer, TrainingArguments
+
+(args,) = HfArgumentParser(TrainingArguments).parse_args_into_dataclasses()
+rows, held = load_dataset("json", data_files="a.jsonl", split="train"), load_dataset("json", data_files="b.jsonl")
+model = AutoModelForCausalLM.from_pretrained("gpt2")
+Trainer(model, args, train_dataset=rows, eval_dataset=held["train"]).train()
+"""
+
+
+@pytest.mark.parametrize(
+    ("flags", "codes"), [("--evaluation_strategy epoch", {"CFG007"}), ("--seed 1", {"CFG007", "EVL002"})]
+)
+def test_what_a_command_ends_before_is_told_once(flags: str, codes: set[str]) -> None:
+    findings = check_project({"train.sh": CUT % flags, "train.py": TRAINS}).findings
+    assert {finding.code for finding in findings if finding.level == "warning"} == codes

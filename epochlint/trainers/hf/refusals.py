@@ -353,6 +353,10 @@ def dead_cadences(taker: HfTaker) -> None:
             taker.observe("dead_cadence", interval.key_span, key=f"{name}_steps", strategy=strategy.value)
 
 
+# Either would ask for evaluations (`do_eval` asks for none while training).
+_STRATEGIES = ("eval_strategy", "evaluation_strategy")
+
+
 def evaluation_data(run: Run, *, judged: bool = True) -> None:
     """Validation data that nothing evaluates, and evaluation without data. `judged`: the script shows no other use."""
     strategy, data = run.settings.get("eval_strategy", UNKNOWN), run.settings.get("validation", UNKNOWN)
@@ -360,7 +364,8 @@ def evaluation_data(run: Run, *, judged: bool = True) -> None:
         return
     if data.value is True and strategy.value == "no" and judged:
         reason = "eval_strategy is `no`" if strategy.by_hand else "eval_strategy is not written and is `no` by default"
-        _observe(run, "evaluation_off", run.where("eval_strategy", "eval_steps", "validation"), None, reason=reason)
+        place = run.where("eval_strategy", "eval_steps", "validation")
+        _observe(run, "evaluation_off", place, None, reason=reason, without=() if strategy.by_hand else _STRATEGIES)
     if data.value is False and strategy.by_hand and strategy.value in ("steps", "epoch"):
         # Refused when the Trainer is built since 4.46.0 (trainer.py), at the first evaluation that is due before.
         _observe(run, "evaluation_without_data", run.where("eval_strategy"), None, waits=True)
