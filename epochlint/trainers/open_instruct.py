@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from epochlint.trainers.trainer import Reading
 
 LABEL = "open-instruct"
+_FAMILY = "trl"  # the label of its runs: files with TRL's fields go by one name, whoever reads them
 CALLS: frozenset[str] = frozenset()
 LOADER = Loader("HfArgumentParser", converts_text=True)
 _FILE = Loader("ArgumentParserPlus.parse_yaml_file", converts_text=False, visible=False)  # it casts nothing
@@ -95,7 +96,7 @@ def read(reading: Reading) -> Run:
     table = tables.load(LABEL, kind) if kind is not None else None
     if table is not None:
         reading = spelled_out(reading, table.names())
-    run = Run(LABEL, reading.document.source, reading.span, (), reading.versions)
+    run = Run(_FAMILY, reading.document.source, reading.span, (), reading.versions)
     run.command = reading.command
     taker = Taker(run, reading, _FILE if any(one.origin == WRITTEN for one in reading.layers) else LOADER)
     counts = kind in ("sft", "dpo")

@@ -29,7 +29,7 @@ def _config(more: str = "", data: str = "example/data", share: str = "1.0") -> s
 def test_its_keys_are_not_those_of_other_libraries() -> None:
     report = check_project({"c.yaml": _config()}, {"gpus": 8, "records": 6400}, ["c.yaml"])
     (run,) = report.runs
-    assert run.run.trainer == "open-instruct"
+    assert run.run.trainer == "trl"
     assert run.scenarios.fact("total_steps").value == 200
     assert [finding.code for finding in report.findings if finding.code.startswith("VER")] == []
 
