@@ -226,6 +226,11 @@ def _check_unknown(taker: HfTaker, consumer: Consumer, entry: Entry) -> None:
     near = consumer.nearest(entry.key)
     if near is None:
         rejected = bool(consumer.rejects)
+        owner = _owner_of(taker.reading, consumer, entry.key) if rejected else None
+        if owner is not None:
+            reason = f"`{entry.key}` is a setting of {owner}, and no version of {consumer.name} has it"
+            taker.observe("rejected", entry.key_span, reason=reason, consumer=consumer.name)
+            return
         taker.observe("unknown_key", entry.key_span, key=entry.key, consumer=consumer.name, rejected=rejected)
         return
     fix = None if near in taker.reading else rename(entry, near, f"write {near}", safe=True)
@@ -238,6 +243,22 @@ def _check_unknown(taker: HfTaker, consumer: Consumer, entry: Entry) -> None:
         consumer=consumer.name,
         rejected=bool(consumer.rejects),
     )
+
+
+_OFTEN = ("DPOConfig", "GRPOConfig", "ModelConfig", "SFTConfig", "ScriptArguments")  # named rather than their kin
+
+
+def _owner_of(reading: Reading, consumer: Consumer, key: str) -> str | None:
+    """Another class of TRL that has the keyword of a call: one who writes it here took the classes for each other.
+
+    The first PPOConfig was another class (until trl 0.11), and Unsloth puts classes of its own in their place.
+    """
+    if reading.via != "call" or consumer.name == "PPOConfig" or not consumer.tables:
+        return None
+    if any(origin.partition(".")[0] == "unsloth" for origin in getattr(reading.python, "imports", {}).values()):
+        return None
+    owners = sorted(tables.owners("trl"), key=lambda one: one not in _OFTEN)
+    return next((one for one in owners if tables.load("trl", one).own(key)), None)
 
 
 def _check_known(taker: HfTaker, consumer: Consumer, table: Table, entry: Entry, versions: Versions) -> None:

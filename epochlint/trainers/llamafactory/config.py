@@ -114,7 +114,8 @@ class _Reader:
             method = _LOSSES.get(loss or "sigmoid", "dpo")
             hf.taker.word("loss_type", "pref_loss", default="sigmoid")
         origin = WRITTEN if entry is not None else DEFAULT
-        hf.taker.derive("method", Known(method, origin, key_span=place) if method is not None else UNKNOWN)
+        known = method is not None and (entry is not None or not hf.reading.open_ended)
+        hf.taker.derive("method", Known(method, origin, key_span=place) if known else UNKNOWN)
         kind = hf.entry("finetuning_type")
         word = text_of(kind.value) if kind is not None else "lora"
         tuning = _TUNINGS.get(word or "")

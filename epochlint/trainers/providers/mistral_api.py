@@ -17,6 +17,7 @@ LABEL = "mistral-api"
 CALLS = frozenset(
     {
         "mistralai.Mistral.fine_tuning.jobs.create",
+        "mistralai.client.Mistral.fine_tuning.jobs.create",  # 2.0 to 2.3, `client/fine_tuning_jobs.py`
         "mistralai.client.MistralClient.jobs.create",
         "mistralai.MistralClient.jobs.create",
     }

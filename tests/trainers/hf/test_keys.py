@@ -3,7 +3,8 @@ from __future__ import annotations
 import pytest
 
 from epochlint.documents.document import Document
-from epochlint.trainers import hf_args, tables
+from epochlint.run.run import Run
+from epochlint.trainers import hf_args, tables, trl
 from epochlint.trainers.hf.keys import consumer_of, told_by_keys
 from epochlint.trainers.hf.loading import full_name
 from tests.trainers.hf.readings import json, of_call, of_document, of_flags, said, script, yaml
@@ -35,6 +36,32 @@ class TestMisspelt:
         run = hf_args.read(keywords("favourite_colour='red'"))
         assert said(run, "misspelt_key") == []
         assert len(said(run, "unknown_key")) == 1
+
+    @pytest.mark.parametrize(
+        ("text", "head", "owner"),
+        [
+            ("TrainingArguments(output_dir='out', packing=True)", "", "SFTConfig"),
+            ("DPOConfig(output_dir='out', model_name_or_path='gpt2')", "", "ModelConfig"),
+            ("SFTConfig(output_dir='out', num_generations=8)", "", "GRPOConfig"),
+            ("SFTConfig(output_dir='out', num_generations=8)", "import unsloth\n", None),  # drops it with a word
+            ("TrainingArguments(output_dir='out', beta=0.1)", "import unsloth\n", None),
+            ("PPOConfig(model_name='gpt2', beta=0.1, num_train_epochs=1)", "", None),  # there were two of that name
+        ],
+    )
+    def test_a_keyword_that_another_class_has_is_refused(self, text: str, head: str, owner: str | None) -> None:
+        name = text.partition("(")[0]
+        module = hf_args if name == "TrainingArguments" else trl
+        package = "transformers" if name == "TrainingArguments" else "trl"
+        run = module.read(of_call(script(f"{head}from {package} import {name}\nargs = {text}\n"), name))
+        assert isinstance(run, Run)
+        reasons = [str(seen.values["reason"]) for seen in said(run, "rejected")]
+        assert [f"is a setting of {owner}, " in reason for reason in reasons] == ([True] if owner else [])
+
+    def test_flags_of_a_script_that_cannot_be_seen_are_its_own_unless_nothing_else_has_them(self) -> None:
+        text = "--max_seq_length 512 --evaluation_strategy epoch --packing --per_device_train_batch_size 4 --bf16"
+        run = trl.read(of_flags(text, ("python", "train_sft.py")))
+        assert isinstance(run, Run)
+        assert [seen.values["old"] for seen in said(run, "renamed")] == ["evaluation_strategy"]
 
     def test_a_class_of_the_scripts_own_may_have_fields_of_its_own(self) -> None:
         document = script(

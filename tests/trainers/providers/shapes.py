@@ -160,6 +160,14 @@ CALLS: list[tuple[str, str, str]] = [
         ),
     ),
     (
+        "mistral-api",
+        "from mistralai.client import Mistral",
+        (
+            'Mistral(api_key="k").fine_tuning.jobs.create(model="m", training_files=[{"file_id": "a"}],'
+            ' hyperparameters={"training_steps": 10})'
+        ),
+    ),
+    (
         "fireworks",
         "from fireworks import Fireworks",
         'Fireworks().supervised_fine_tuning_jobs.create(base_model="m", dataset="d", epochs=3)',
