@@ -6,6 +6,7 @@ import re
 
 import pytest
 
+from epochlint.documents.python.calls import _CALLED
 from epochlint.documents.python.prefilter import may_set
 from epochlint.patterns import Pattern
 from epochlint.project.requirements import _INSTALL
@@ -37,3 +38,8 @@ def test_long_hostile_texts_are_searched_in_one_pass() -> None:
     assert _INSTALL.search("  !pip install trl") is not None
     assert _EPISODES.search("a_" * 500_000) is None
     assert _EPISODES.search("nemo_gym_path") is not None
+
+
+def test_calls_are_looked_for_in_one_pass() -> None:
+    text = "def train(rate=1e-5):\n    TrainingArguments(learning_rate=rate)\n\n\nname = " + "x" * 200_000 + "\n"
+    assert _CALLED.findall(text) == ["train", "TrainingArguments"]

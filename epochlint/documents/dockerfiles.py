@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from epochlint.source import Source
 
 _INSTRUCTION = re.compile(r"[ \t]*(FROM|RUN|CMD|ENTRYPOINT|ENV|ARG|WORKDIR|COPY|ADD)[ \t]+", re.IGNORECASE)
-_PAIR = re.compile(r"([A-Za-z_]\w*)=(\"(?:[^\"\\]|\\.)*\"|'[^']*'|(?:[^\s\\]|\\.)*)")
+_PAIR = re.compile(r"(?<!\w)([A-Za-z_]\w*)=(\"(?:[^\"\\]|\\.)*\"|'[^']*'|(?:[^\s\\]|\\.)*)")
 _OLD_PAIR = re.compile(r"([A-Za-z_]\w*)[ \t]+(.*)", re.DOTALL)
 _RUN_OPTION = re.compile(r"(?:--[a-z]+=\S+[ \t]+)+")
 _HEREDOC = re.compile(r"<<-?[ \t]*(['\"]?)([A-Za-z_]\w*)\1")

@@ -72,3 +72,27 @@ def test_roles_that_are_trained_do_not_change_the_count(more: str, records: int 
     )
     report = check_project({"c.yml": config, "rows.jsonl": row * 6}, {"gpus": 1, "axolotl": "0.16.0"})
     assert report.runs[0].scenarios.fact("records").value == records
+
+
+@pytest.mark.parametrize(
+    ("item", "records"),
+    [
+        ("path: rows\n    data_files: rows/a.jsonl", 3),
+        ("path: rows\n    data_files: [rows/a.jsonl, rows/b.jsonl]", 8),
+        ("path: rows\n    data_files: b.jsonl", None),  # of the working directory, where there is none
+        ("path: rows/a.jsonl\n    data_files: rows/b.jsonl", 3),
+        ("path: rows", 8),
+        ("path: json\n    data_files: rows/a.jsonl", None),  # asked of the hub
+    ],
+)
+def test_data_files_are_looked_for_from_the_working_directory(item: str, records: int | None) -> None:
+    """`utils/data/shared.py`, `_load_from_local_path` (0.4.0, 0.8.0, 0.19.0)."""
+    row = '{"instruction": "Add 1.", "output": "1"}\n'
+    config = (
+        f"base_model: example/model\ndatasets:\n  - {item}\n    ds_type: json\n    type: alpaca\n"
+        "micro_batch_size: 1\nlearning_rate: 2.0e-5\n"
+    )
+    report = check_project(
+        {"c.yml": config, "rows/a.jsonl": row * 3, "rows/b.jsonl": row * 5}, {"gpus": 1, "axolotl": "0.16.0"}
+    )
+    assert report.runs[0].scenarios.fact("records").value == records

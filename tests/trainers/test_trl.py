@@ -477,3 +477,10 @@ def test_the_other_split_is_taken_where_something_evaluates(more: str, sides: li
     """trl 0.12.2 to 1.16.0, `scripts/sft.py`: `dataset[dataset_test_split]` unless the strategy is no."""
     run = read(more, command=("cli", "trl", "sft"))
     assert [source.split for source in run.validation] == sides
+
+
+def test_its_own_command_adds_no_arguments_of_a_schedule() -> None:
+    """TRL's scripts hand `lr_scheduler_kwargs` on as they are; any other program may fill them."""
+    line = "lr_scheduler_type: cosine_with_min_lr\n"
+    assert [seen.name for seen in read(line, command=("cli", "trl", "sft")).observations] == ["min_rate"]
+    assert [seen.name for seen in read(line).observations] == []

@@ -60,7 +60,7 @@ INTERESTING = frozenset(
 )  # fmt: skip
 _ENDINGS = ("Config", "Arguments", "Trainer", "Callback", "Parser", "Params", "Args", "Estimator", "Job", "Spec")
 
-_CALLED = re.compile(r"(\w+)\(")
+_CALLED = re.compile(r"\b(\w+)\(")
 # Calls of these without keywords say nothing about training.
 _QUIET_ROOTS = frozenset(
     (

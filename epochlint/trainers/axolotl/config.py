@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 from epochlint.documents.document import Mapping, Scalar, Sequence
 from epochlint.documents.scalars import boolean, number
 from epochlint.run.counting import Counting
@@ -256,8 +258,9 @@ def _source(item: Mapping, reading: Reading, judge: Callable[[Mapping, str], Row
     shard = shards.of(item)
     if shard is shards.UNCLEAR:
         return DataSource(span)
-    files = _files(item, path, reading)
-    hub, split = None if files else path, text_of(item.get("split"))
+    local = reading.lookup is not None and bool(reading.lookup.exists(path, reading.base))
+    files = _files(item, path, reading) if local else ()
+    hub, split = None if local else path, text_of(item.get("split"))
     found = judge(item, kind) if files else None
     check = found.check if isinstance(found, Rows) else None
     keep = found.keep if isinstance(found, Rows) else found
@@ -271,19 +274,15 @@ def _source(item: Mapping, reading: Reading, judge: Callable[[Mapping, str], Row
 
 
 def _files(item: Mapping, path: str, reading: Reading) -> tuple[str, ...]:
-    """Local files, where the path is one inside the project."""
+    """The files that a path inside the project means. `data_files` beside a folder are looked for from where
+    Axolotl is started, not in the folder; beside a file they are passed over (`utils/data/shared.py`, 0.4 to 0.19)."""
     data_files = item.get("data_files")
-    named = [text_of(data_files)] if isinstance(data_files, Scalar) else []
-    if isinstance(data_files, Sequence):
-        named = [text_of(entry) for entry in data_files.items]
     lookup = reading.lookup
-    if lookup is None:
-        return ()
-    known = [name for name in named if name]
-    if known and len(known) == len(named):
-        joined = tuple(f"{path.rstrip('/')}/{name}" for name in known)
-        return joined if all(lookup.exists(name, reading.base) for name in joined) else ()
-    return (path,) if lookup.exists(path, reading.base) else ()
+    if lookup is None or data_files is None or is_null(data_files) or os.path.splitext(path)[1]:
+        return (path,)
+    items = data_files.items if isinstance(data_files, Sequence) else [data_files]
+    named = tuple(text_of(entry) or "" for entry in items)
+    return named if all(name and lookup.exists(name, reading.base) for name in named) else ()
 
 
 def _cadence(taker: Taker, possible: VersionRange) -> None:

@@ -160,7 +160,8 @@ def _schedule(taker: HfTaker, consumer: Consumer) -> None:
     none = kwargs is None or (isinstance(kwargs, Scalar) and kwargs.value is None)
     if inner is None and not (none and not taker.reading.open_ended):
         return
-    if consumer.visible or inner is not None:  # else the program may add them
+    whole = consumer.visible or consumer.complete or inner is not None  # else the program may add arguments
+    if whole:
         _schedule_arguments(taker, str(name), inner, scheduler.key_span)
     least = number(inner.get("min_lr")) if inner is not None else None
     share = number(inner.get("min_lr_rate")) if inner is not None else None
@@ -168,7 +169,7 @@ def _schedule(taker: HfTaker, consumer: Consumer) -> None:
     if name in ("cosine_with_min_lr", "cosine_warmup_with_min_lr"):
         if least is None and share is None and (inner is None or not inner.open_ended):
             has = inner is not None and ("min_lr" in inner or "min_lr_rate" in inner)
-            if not has and (consumer.visible or inner is not None):
+            if not has and whole:
                 reason = f"{name} needs min_lr or min_lr_rate in lr_scheduler_kwargs"
                 taker.observe("min_rate", scheduler.key_span, reason=reason, raises=True)
         value = least if least is not None else share * rate if share is not None and rate is not None else None
