@@ -6,7 +6,7 @@ import re
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
 
 class Pattern:
@@ -33,3 +33,14 @@ class Pattern:
 
     def finditer(self, text: str) -> Iterator[re.Match[str]]:
         return self._made().finditer(text)
+
+
+def first_pair(text: str, marks: Iterable[tuple[str, str]]) -> int:
+    """Where the first opening mark stands that is closed somewhere behind, -1 for none. A lazy expression would look to
+    the end of the text from every mark that nothing closes."""
+    found = -1
+    for opening, closing in marks:
+        at = text.find(opening)
+        if at >= 0 and (found < 0 or at < found) and text.find(closing, at + len(opening)) >= 0:
+            found = at
+    return found

@@ -8,9 +8,12 @@ import pytest
 
 from epochlint.documents.python.calls import _CALLED
 from epochlint.documents.python.prefilter import may_set
-from epochlint.patterns import Pattern
+from epochlint.patterns import Pattern, first_pair
+from epochlint.project.assumptions import AssumptionError, parse
 from epochlint.project.requirements import _INSTALL
+from epochlint.trainers.registry import looks_known
 from epochlint.trainers.trl import _EPISODES
+from tests.helpers import check_project
 
 
 def test_it_finds_what_the_compiled_one_finds() -> None:
@@ -43,3 +46,35 @@ def test_long_hostile_texts_are_searched_in_one_pass() -> None:
 def test_calls_are_looked_for_in_one_pass() -> None:
     text = "def train(rate=1e-5):\n    TrainingArguments(learning_rate=rate)\n\n\nname = " + "x" * 200_000 + "\n"
     assert _CALLED.findall(text) == ["train", "TrainingArguments"]
+
+
+def test_the_first_pair_is_what_a_lazy_expression_finds() -> None:
+    marks = (("{{", "}}"), ("{%", "%}"), ("<%", "%>"))
+    pattern = re.compile(r"\{\{.*?\}\}|\{%.*?%\}|<%.*?%>", re.DOTALL)
+    for text in (
+        "",
+        "a",
+        "{{ a }}",
+        "a {{",
+        "}} {{",
+        "{% x {{ y }}",
+        "a<% b %>{{c}}",
+        "{{}}",
+        "{{}",
+        "{{{ }}",
+        "{%}",
+        "{%%}",
+    ):
+        found = pattern.search(text)
+        assert first_pair(text, marks) == (found.start() if found else -1), text
+    assert first_pair("}}" + "{{" * 500_000, marks) == -1
+
+
+def test_what_nothing_closes_keeps_nobody_busy() -> None:
+    with pytest.raises(AssumptionError):
+        parse(["e" * 200_000])
+    assert parse(["gpus=8, records=5"]).values.keys() == {"gpus", "records"}
+    assert not looks_known("\n" * 200_000)
+    assert looks_known('\n  "warmup_ratio" : 0.1')
+    loop = f"for at in {'[' * 100_000}; do\n  python train.py --learning_rate $at\ndone\n"
+    assert check_project({"run.sh": loop + "python t.py --a " + "{{" * 100_000 + "\n"}).files == 1

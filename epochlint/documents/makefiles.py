@@ -21,7 +21,7 @@ _ASSIGNMENT = re.compile(r"(export[ \t]+)?([A-Za-z_][\w.-]*)[ \t]*(\?|::?|\+)?=[
 _JUST_ASSIGNMENT = re.compile(r"(export[ \t]+)?([A-Za-z_][\w-]*)[ \t]*:=[ \t]*(\"[^\"{}]*\"|'[^'{}]*')[ \t]*\Z")
 _TARGET = re.compile(r"([^\s:=#][^:=#]*?)[ \t]*::?(?!=)")
 _JUST_TARGET = re.compile(r"@?([A-Za-z_][\w-]*)([^:]*):(?!=)")
-_PARAMETER = re.compile(r"[*+$]?([A-Za-z_][\w-]*)=(\"[^\"]*\"|'[^']*'|[^\s'\"]+)")
+_PARAMETER = re.compile(r"(?<![\w-])[*+$]?([A-Za-z_][\w-]*)=(\"[^\"]*\"|'[^']*'|[^\s'\"]+)")
 _VARIABLE = re.compile(r"\$\$|\$\(([^()$]*)\)|\$\{([^{}$]*)\}|\$([@<^*?+%|])|\$\(")
 _JUST_VARIABLE = re.compile(r"\{\{\s*(.*?)\s*\}\}")
 _NAME = re.compile(r"[A-Za-z_][\w.-]*\Z")

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 
-from epochlint.patterns import Pattern
+from epochlint.patterns import Pattern, first_pair
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -412,7 +412,7 @@ def misread(node: Node | None) -> str | None:
 # --- Placeholders -----------------------------------------------------------------------------------------------------
 
 _INTERPOLATION = Pattern(r"\$\{[^}]*\}|\$\(\S|\$[A-Za-z_]")
-_JINJA = Pattern(r"\{\{.*?\}\}|\{%.*?%\}", re.DOTALL)
+_JINJA = (("{{", "}}"), ("{%", "%}"))
 _ANGLE = Pattern(r"<[A-Za-z][A-Za-z0-9 _./-]*>\Z")
 
 
@@ -427,6 +427,6 @@ def placeholder(node: Node | None) -> str | None:
         return None
     if "$" in value and _INTERPOLATION.search(value):
         return "interpolation"
-    if "{" in value and _JINJA.search(value):
+    if first_pair(value, _JINJA) >= 0:
         return "jinja"
     return "angle" if value[:1] == "<" and _ANGLE.match(value) else None

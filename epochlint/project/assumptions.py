@@ -28,7 +28,7 @@ PACKAGES = (
 
 OPERATORS = ("=", "==", "===", ">=", "<=", "~=")
 
-_PAIR = re.compile(r"([A-Za-z][\w.-]*)\s*(===|==|=|>=|<=|~=)\s*([^\s,;]+)")
+_PAIR = re.compile(r"(?<![\w.-])([A-Za-z][\w.-]*)\s*(===|==|=|>=|<=|~=)\s*([^\s,;]+)")
 
 
 class AssumptionError(ValueError):

@@ -26,7 +26,7 @@ _NAMED = Pattern(
 )
 PROCESSES = "num_processes"
 """What stands in an accelerate file."""
-_NUMBERS = re.compile(rb"^\s*\"?num_(?:processes|machines)\"?\s*:\s*(\d+)", re.MULTILINE)
+_NUMBERS = re.compile(rb"^[ \t]*\"?num_(?:processes|machines)\"?[ \t]*:[ \t]*(\d+)", re.MULTILINE)
 _LARGEST = 64 * 1024  # an accelerate file has one kilobyte
 
 

@@ -236,8 +236,9 @@ def marked(text: str) -> Iterator[Entry]:
 
 # Keys that hardly anything but a fine-tuning config has: a file with one of them that cannot be parsed is worth a word.
 _CERTAIN = re.compile(
-    r"(?m)^\s*[\"']?(?:per_device_train_batch_size|gradient_accumulation_steps|num_train_epochs|micro_batch_size|warmup_ratio"
-    r"|lr_scheduler_type|finetuning_type|lora_alpha|train_micro_batch_size_per_gpu|model_name_or_path)[\"']?\s*[:=]"
+    r"(?m)^[ \t]*[\"']?(?:per_device_train_batch_size|gradient_accumulation_steps|num_train_epochs|micro_batch_size"
+    r"|warmup_ratio|lr_scheduler_type|finetuning_type|lora_alpha|train_micro_batch_size_per_gpu"
+    r"|model_name_or_path)[\"']?[ \t]*[:=]"
 )
 
 

@@ -37,6 +37,7 @@ from epochlint.documents.shell.values import (
     split,
     text_of,
 )
+from epochlint.patterns import first_pair
 from epochlint.source import Span
 
 TYPE_CHECKING = False
@@ -52,7 +53,7 @@ _SIGNS_DOCUMENT = re.compile(r"\\(?!\")|[$`]|" + HOLE)
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _PARAMETER = re.compile(r"([A-Za-z_][A-Za-z0-9_]*|[0-9]+|[@*#?$!-])(?:\[((?:[^\[\]]|\[[^\[\]]*\])*)\])?")
 _OPERATOR = re.compile(r":?[-=+?]|##?|%%?|//?|\^\^?|,,?|:|@")
-_TEMPLATE = re.compile(r"\{\{.*?\}\}|\{%.*?%\}|<%.*?%>", re.DOTALL)
+_TEMPLATE = (("{{", "}}"), ("{%", "%}"), ("<%", "%>"))
 _ANSI = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "e": "\x1b", "f": "\f", "v": "\v"}
 # What expanding may cost in one script, in characters; a piece counts as sixteen.
 MOST_WORK = 2_000_000
@@ -94,10 +95,9 @@ class Expander:
         known = field.text
         if known is None:
             return self._unresolved(field, span)
-        if "{" in known or "<%" in known:
-            template = _TEMPLATE.search(known)
-            if template:
-                return ShellUnresolved(span, "a template's placeholder", prefix=known[: template.start()])
+        template = first_pair(known, _TEMPLATE)
+        if template >= 0:
+            return ShellUnresolved(span, "a template's placeholder", prefix=known[:template])
         parts = [(piece.text or "", self._written(piece)) for piece in field.pieces if piece.text]
         written = parts[0][1] if len(parts) == 1 else None
         assumed = any(piece.assumed for piece in field.pieces)

@@ -41,10 +41,14 @@ if TYPE_CHECKING:
 MOST_STEPS = 20_000  # statements followed in one script
 MOST_VARIANTS = 64  # commands that one line gives in loops
 
-_GLOB = re.compile(r"[*?]|\[[^\]]+\]")
 _SEVERAL = re.compile(r"\s|\A--?[A-Za-z]")  # a value that is more than one word, or a flag
 _ARGUMENTS = ('"$@"', "$@", '"$*"', "$*")
 _LEAVES = ("exit", "return")
+
+
+def _is_glob(text: str) -> bool:
+    """Whether a word asks for files: a sign for any of them, or a choice in brackets."""
+    return "*" in text or "?" in text or 0 <= text.find("[") < text.rfind("]") - 1
 
 
 class Follower(Running):
@@ -314,7 +318,7 @@ class Follower(Running):
         for word in node.words or []:
             for field in self.fields(text, *word):
                 known = field.text
-                if known is None or (_GLOB.search(known) and not all(piece.quoted for piece in field.pieces)):
+                if known is None or (_is_glob(known) and not all(piece.quoted for piece in field.pieces)):
                     values = None
                     break
                 values.append(field)  # type: ignore[union-attr] # not None before the break
