@@ -14,6 +14,7 @@ from epochlint.run.counting import Counting, Steps, fixed
 from epochlint.run.known import DEFAULT, DERIVED, UNKNOWN, WRITTEN, Known, between
 from epochlint.run.observation import Edit, Fix
 from epochlint.run.run import DataSource, Era, Run
+from epochlint.trainers import torchtune_command, torchtune_keys
 from epochlint.trainers.omegaconf import resolved
 from epochlint.trainers.settings import Loader, Taker, text_of
 from epochlint.trainers.tables import nearest
@@ -85,9 +86,12 @@ def claims(program: tuple[str, ...], arguments: Mapping) -> bool:
 
 
 def read(reading: Reading) -> Run:
-    reading = resolved(reading.nested())
+    removed = list(torchtune_command.refused(reading))
+    reading = resolved(torchtune_command.edited(reading).nested())
     run = Run(LABEL, reading.document.source, reading.span, (), reading.versions)
     taker = Taker(run, reading, LOADER)
+    for entry, reason in removed:
+        taker.observe("rejected", entry.key_span, reason=reason, consumer=LABEL)
     recipe = _recipe(reading)
     versions = reading.versions.of("torchtune")
     run.version = versions.low if versions.pinned else None
@@ -119,6 +123,7 @@ def read(reading: Reading) -> Run:
     taker.refuse_fractions("torchtune", *whole)
     _refuse_arguments(taker)
     _refuse_packs(taker)
+    torchtune_keys.check(taker, recipe)
     if recipe.startswith(("lora_finetune", "full_finetune")) and text_of(reading.node("dtype")) == "fp16":
         taker.refuse(("dtype",), "this recipe takes fp32 or bf16, not fp16", "torchtune")
     return run

@@ -13,11 +13,9 @@ RUNS = list(runs("torchtune"))
 
 # Case -> why its error is not foreseen.
 UNFORESEEN = {
-    "value/epochs absent": "a file that leaves a key out gets it from the launch",
-    "value/max steps absent": "a file that leaves a key out gets it from the launch",
-    "value/accumulation absent": "a file that leaves a key out gets it from the launch",
-    "value/no scheduler": "some recipes take null for a constant rate",
     "value/rate as text": "a word instead of a number is a placeholder",
+    "cli/epochs": "a bare word may be a flag's value",
+    "cli/epochs=1=2": "a value may hold a sign of its own elsewhere",
 }
 
 
@@ -46,6 +44,10 @@ def config(told: dict[str, Any]) -> dict[str, Any]:
 
 
 def project(case: dict[str, Any]) -> tuple[dict[str, str], list[str]]:
+    if "words" in case:
+        parts = {key: {"_component_": f"torchtune.{key}"} for key in ("tokenizer", "dataset", "loss")}
+        launch = f"tune run full_finetune_single_device --config config.yaml {case['words']}\n"
+        return {"config.yaml": text({**case["file"], **parts}), "train.sh": launch}, ["train.sh"]
     sets = case["config"].get("sets") or [case["n"]]
     files = {f"data{index}.jsonl": rows(count) for index, count in enumerate(sets)}
     files["config.yaml"] = text(config(case["config"]))
@@ -90,3 +92,37 @@ def test_refusals_are_said_before(case: dict[str, Any]) -> None:
     files, _ = project(case)
     findings = check_project(files, {"gpus": 1}).findings
     assert any(finding.level == "error" for finding in findings), findings
+
+
+_SEEN = {
+    "epochs": ("epochs",),
+    "per_device_batch": ("batch_size",),
+    "steps_per_epoch_cap": ("max_steps_per_epoch",),
+    "accumulation": ("gradient_accumulation_steps",),
+    "learning_rate": ("optimizer", "lr"),
+    "weight_decay": ("optimizer", "weight_decay"),
+    "optimizer": ("optimizer", "_component_"),
+    "warmup_steps": ("lr_scheduler", "num_warmup_steps"),
+}
+
+
+@pytest.mark.parametrize(
+    ("case", "happened"),
+    [
+        pytest.param(case, happened, id=name)
+        for _, name, case, happened in RUNS
+        if "words" in case and "error" not in happened
+    ],
+)
+def test_words_change_the_file_as_recorded(case: dict[str, Any], happened: dict[str, Any]) -> None:
+    files, paths = project(case)
+    checked, _ = explained(files, {"gpus": 1}, paths)
+    for name, path in _SEEN.items():
+        told: Any = happened["merged"]
+        for key in path:
+            told = told.get(key) if told is not None else None
+        if told is not None or name == "weight_decay":
+            assert checked.scenarios.run.setting(name).value == told, name
+    absent = {"epochs", "batch_size", "gradient_accumulation_steps", "max_steps_per_epoch"} - happened["merged"].keys()
+    refused = [finding for finding in check_project(files, {"gpus": 1}).findings if finding.code == "CFG011"]
+    assert len(refused) == len(absent)

@@ -68,3 +68,30 @@ def test_packing_needs_a_length(tokenizer: str, packed: str, refused: bool) -> N
     config = config.replace("alpaca_dataset\n", f"alpaca_dataset\n  packed: {packed}\n")
     findings = lint_project({"a.yaml": config}, {"records": 100_000})
     assert [finding.code for finding in findings if finding.code == "CFG011"] == ["CFG011"] * refused
+
+
+@pytest.mark.parametrize(
+    ("more", "launch", "level"),
+    [
+        ("log_evry_n_steps: 5", "tune run lora_finetune_single_device --config c.yaml", "warning"),
+        ("max_step_per_epoch: 5", "tune run lora_finetune_single_device --config c.yaml", "error"),
+        ("max_step_per_epoch: 5", "", "warning"),
+        ("log_evry_n_steps: 5", "tune run my_recipe.py --config c.yaml", None),
+        ("log_evry_n_steps: 5\nmetric_logger:\n  every: ${log_evry_n_steps}", "", None),
+        ("whatever: 5", "", None),
+        ("log_evry_n_steps: null", "", None),
+    ],
+)
+def test_keys_that_no_recipe_asks_for(more: str, launch: str, level: str | None) -> None:
+    files = {"c.yaml": _CONFIG.format(**_RIGHT) + more + "\n", "train.sh": launch + "\n"}
+    told = [finding.level for finding in lint_project(files, {"gpus": 1}) if finding.code == "CFG003"]
+    assert told == ([level] if level is not None else [])
+
+
+@pytest.mark.parametrize(("more", "told"), [("", ["warning"]), (" gradient_accumulation_steps=4", [])])
+def test_a_misspelt_override_changes_nothing(more: str, told: list[str]) -> None:
+    words = f"max_steps_per_epoch=3 gradient_acumulation_steps=2{more}"
+    launch = f"tune run lora_finetune_single_device --config c.yaml {words}\n"
+    files = {"c.yaml": _CONFIG.format(**_RIGHT), "train.sh": launch}
+    found = [finding.level for finding in lint_project(files, {"gpus": 1}) if finding.code == "CFG003"]
+    assert found == told

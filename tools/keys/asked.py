@@ -190,3 +190,60 @@ class _Asked:
         self._loops.update({name: [ast.Constant(text)] for name, text in texts.items() if isinstance(text, str)})
         if known:
             self.function(module, node, known, cls, repr(sorted(texts.items())))
+
+
+def attributes_of(*paths: str, root: str = r"(?:self\._?)?cfg") -> Part:
+    """Keys that modules ask a config object for, as attributes or by `get`, whose variable matches `root`: of the files
+    whose paths begin so. Where every use is an attribute, the key must be there ("required")."""
+
+    def read(reader: Reader) -> Read | None:
+        found = Read({}, "")
+        for path in sorted(reader.release.paths()):
+            if not path.startswith(paths) or not path.endswith(".py"):
+                continue
+            module = reader.release.module(path.removesuffix(".py").replace("/", "."))
+            if module is None:
+                continue
+            for node in ast.walk(module.tree):
+                name, field_ = _of_object(reader, module, node, root)
+                if name is not None and field_ is not None:
+                    before = found.keys.get(name)
+                    if before is None or before.kind == "required":
+                        found.keys[name] = field_
+                    if path not in found.files:
+                        found.files.append(path)
+        return found if found.keys else None
+
+    return read
+
+
+_METHODS = frozenset({"get", "pop", "keys", "items", "values", "update", "copy"})
+
+
+def _of_object(reader: Reader, module: Module, node: ast.AST, root: str) -> tuple[str | None, Field | None]:
+    """The key that an expression asks the object for: `cfg.a`, `cfg["a"]`, `cfg.get("a", 1)`, `"a" in cfg`."""
+
+    def is_root(value: ast.expr) -> bool:
+        return re.fullmatch(root, dotted_name(value) or "") is not None
+
+    if isinstance(node, ast.Attribute) and is_root(node.value) and node.attr not in _METHODS:
+        return node.attr, Field("any?", "required")
+    asked: ast.expr | None = None
+    default: ast.expr = ast.Constant(None)
+    if isinstance(node, ast.Subscript) and is_root(node.value):
+        asked = node.slice
+    elif isinstance(node, ast.Compare) and len(node.comparators) == 1 and is_root(node.comparators[0]):
+        asked = node.left
+    elif isinstance(node, ast.Call) and node.args:
+        called = dotted_name(node.func)
+        owner = node.func.value if isinstance(node.func, ast.Attribute) else None
+        if owner is not None and called.endswith(".get") and is_root(owner):
+            asked, default = node.args[0], node.args[1] if len(node.args) > 1 else default
+        elif called in ("hasattr", "getattr") and len(node.args) > 1 and is_root(node.args[0]):
+            asked = node.args[1]
+    if asked is None:
+        return None, None
+    kind, name = reader.value(module, asked)
+    return (
+        (name, untyped(*reader.value(module, default))) if kind == "known" and isinstance(name, str) else (None, None)
+    )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tools.keys.asked import reads_of
+from tools.keys.asked import attributes_of, reads_of
 from tools.keys.composed import composed
 from tools.keys.parts import (
     Recipe,
@@ -25,6 +25,14 @@ TRL_CONFIGS = """
     SFTConfig DPOConfig ORPOConfig KTOConfig CPOConfig GRPOConfig RLOOConfig RewardConfig OnlineDPOConfig PPOConfig
     BCOConfig XPOConfig NashMDConfig PRMConfig GKDConfig GOLDConfig TPOConfig AlignPropConfig DDPOConfig
     IterativeSFTConfig ModelConfig DatasetMixtureConfig DatasetConfig
+"""
+
+TORCHTUNE_RECIPES = """
+    full_finetune_single_device full_finetune_distributed lora_finetune_single_device lora_finetune_distributed
+    full_dpo_distributed lora_dpo_single_device lora_dpo_distributed ppo_full_finetune_single_device
+    knowledge_distillation_single_device knowledge_distillation_distributed qat_single_device qat_distributed
+    qat_lora_finetune_distributed grpo_full_finetune_distributed async_grpo_full_finetune_distributed
+    early_exit_finetune_distributed lora_finetune_distributed_multi_dataset
 """
 
 TRL_TRAINERS = """
@@ -265,6 +273,21 @@ RECIPES: dict[str, Recipe] = {
         "2026.5.10 2026.8.22 2026.10.9",
         {"config": classes("Config", under="unsloth_cli/config")},
         root="unsloth_cli/",
+    ),
+    # 0.7.0 is not on PyPI: `git archive` of bd2a0fc, put into the cache folder.
+    "torchtune": Recipe(
+        "torchtune",
+        "0.2.1 0.3.1 0.4.0 0.5.0 0.6.1 0.7.0",
+        {
+            "package": attributes_of("torchtune/"),
+            **{
+                name: attributes_of(f"recipes/{name}.py", f"recipes/dev/{name}.py")
+                for name in TORCHTUNE_RECIPES.split()
+            },
+        },
+        root="recipes/",
+        nested=False,
+        needs=(),
     ),
     # Not on PyPI: put `git archive` of the last commit of each day into the cache folder.
     "open-instruct": Recipe(

@@ -87,7 +87,40 @@ def cases() -> dict[str, dict[str, Any]]:
                 "batch_size": batch,
                 "gradient_accumulation_steps": accumulation,
             }
+    for words in (
+        "epochs=5", "optimizer.lr=5e-5", "~max_steps_per_epoch", "~optimizer.weight_decay", "~optimizer",
+        "~optimizer._component_", "~epoch", "~a.b", "~epochs=2", "batch_size=None", "gradient_acumulation_steps=2",
+        "optimizer=torch.optim.SGD", "optimizer=torch.optim.SGD optimizer.lr=0.5", "epochs=5 epochs=7", "epochs",
+        "lr_scheduler.num_warmup_steps=3 ~epochs epochs=9", "new.key=1", "model=other.builder", "epochs=1=2",
+    ):  # fmt: skip
+        out[f"cli/{words}"] = {"words": words, "file": _FILE}
     return out
+
+
+_FILE = {
+    "epochs": 2,
+    "batch_size": 2,
+    "gradient_accumulation_steps": 4,
+    "max_steps_per_epoch": 3,
+    "optimizer": {"_component_": "torch.optim.AdamW", "lr": 0.001, "weight_decay": 0.1},
+    "lr_scheduler": {
+        "_component_": "torchtune.training.lr_schedulers.get_cosine_schedule_with_warmup",
+        "num_warmup_steps": 10,
+    },
+    "model": {"_component_": "torchtune.models.llama3_2.lora_llama3_2_1b"},
+}
+
+
+def merged(spec: dict[str, Any]) -> dict[str, Any]:
+    """What the command's words make of a file."""
+    import copy
+    from argparse import Namespace
+
+    from omegaconf import OmegaConf
+    from torchtune.config._utils import _merge_yaml_and_cli_args
+
+    made = _merge_yaml_and_cli_args(Namespace(**copy.deepcopy(spec["file"])), spec["words"].split())
+    return {"merged": OmegaConf.to_container(made)}
 
 
 def parts() -> types.ModuleType:
@@ -241,7 +274,7 @@ def main() -> None:
     chosen = {name: spec for name, spec in cases().items() if name.startswith(options.only)}
     runs = {}
     for name, spec in chosen.items():
-        work = train if "recipe" in spec else loader
+        work = train if "recipe" in spec else merged if "words" in spec else loader
         runs[name] = recording.attempt(
             functools.partial(work, {**spec, "shares": name.startswith(("warmup/", "cycles/"))})
         )
