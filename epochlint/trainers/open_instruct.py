@@ -74,8 +74,9 @@ def _mixed(mapping: Mapping) -> bool:
 
 
 def _tracked(mapping: Mapping) -> bool:
-    spelt = "use_slow_tokenizer" in mapping or "add_bos" in mapping
-    return spelt and all(key in mapping for key in ("with_tracking", "dataset_name", "max_seq_length"))
+    spelt = any(key in mapping for key in ("use_slow_tokenizer", "add_bos", "tokenizer_name"))
+    data = any(key in mapping for key in ("dataset_name", *_MIXTURES))
+    return spelt and data and "with_tracking" in mapping and "max_seq_length" in mapping
 
 
 def claims(program: tuple[str, ...], arguments: Mapping) -> bool:
@@ -260,15 +261,13 @@ def _refusals(taker: Taker, kind: str, table: Table) -> None:
     odd = {entry.key for entry in entries if not table.known(entry.key)}
     odd -= {key for key in odd if any(name.startswith(key) for name in table.names())}  # ambiguous beginnings
     own = declared(reading, odd, ("open_instruct",)) if odd else frozenset()
-    judged = [entry for entry in entries if entry.key not in own]
+    judged = [entry for entry in entries if entry.key in odd - own]
     if kind == "sft" and _script(reading.command) is None:  # a file's script can only be guessed
         known: list[Table] = [table, tables.load(LABEL, "dpo")]
     else:
         known = [table]
     whole = Mapping(reading.span, judged)
-    taker.run.observations.extend(
-        found for found in slips(whole, known, LABEL, rejected=True) if found.values["key"] in odd
-    )
+    taker.run.observations.extend(slips(whole, known, LABEL, rejected=True, own_parser=True))
     for entry, reason in misfits(Mapping(reading.span, entries), table):
         if table.type(entry.key) in ("int", "float") or table.words(entry.key):
             taker.observe("rejected", entry.key_span, reason=reason, consumer=LABEL)

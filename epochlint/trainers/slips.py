@@ -12,6 +12,14 @@ if TYPE_CHECKING:
 
     from epochlint.documents.document import Node
 
+# Whose settings people know by heart, and write where they are not taken.
+_WELL_KNOWN = (("transformers", "TrainingArguments"), ("trl", "SFTConfig"), ("trl", "DPOConfig"), ("trl", "GRPOConfig"))
+
+
+def borrowed(key: str) -> str | None:
+    """The library that has a setting of that name."""
+    return next((package for package, owner in _WELL_KNOWN if load(package, owner).known(key)), None)
+
 
 class Names:
     """The keys of a class that no published package holds."""
@@ -42,8 +50,11 @@ def _inside(node: Node) -> list[Mapping]:
     return [item for item in items if isinstance(item, Mapping)]
 
 
-def slips(mapping: Mapping, tables: Iterable[Table | Names], consumer: str, *, rejected: bool) -> Iterator[Observation]:
-    """Keys that none of the tables has in any version read, at the key.
+def slips(
+    mapping: Mapping, tables: Iterable[Table | Names], consumer: str, *, rejected: bool, own_parser: bool = False
+) -> Iterator[Observation]:
+    """Keys that none of the tables has in any version read, at the key. `own_parser`: the consumer takes nothing of
+    other libraries, so that a setting of theirs is refused like any other word, and certainly meant.
 
     Null values are templates' remains. What is close to a key that stands beside it is no slip of it, unless the
     consumer refuses it all the same.
@@ -55,7 +66,11 @@ def slips(mapping: Mapping, tables: Iterable[Table | Names], consumer: str, *, r
             continue
         near = next(filter(None, (table.nearest(key) for table in tables)), None)
         values: dict[str, object] = {"key": key, "consumer": consumer, "rejected": rejected}
-        if near is None:
+        library = borrowed(key) if near is None and rejected and own_parser else None
+        if library is not None:
+            reason = f"it has no {key}, which is a setting of {library}"
+            yield Observation("rejected", entry.key_span, {"reason": reason, "consumer": consumer})
+        elif near is None:
             yield Observation("unknown_key", entry.key_span, values)
         elif rejected or near not in mapping:
             yield Observation("misspelt_key", entry.key_span, {**values, "suggestion": near})

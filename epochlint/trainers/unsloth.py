@@ -19,7 +19,7 @@ from epochlint.trainers.hf.common import take_common
 from epochlint.trainers.hf.eras import eras
 from epochlint.trainers.on_hf import sectioned
 from epochlint.trainers.settings import MISSING, Loader, Taker, text_of
-from epochlint.trainers.slips import slips
+from epochlint.trainers.slips import borrowed, slips
 from epochlint.trainers.typed import misfits
 
 TYPE_CHECKING = False
@@ -236,9 +236,9 @@ def _section(taker: Taker, mapping: Mapping, owner: str, consumer: str, refuses:
         if home is not None and not table.known(entry.key):
             values = {"key": entry.key, "suggestion": f"{home}: {entry.key}", "consumer": consumer}
             taker.observe("misspelt_key", entry.key_span, None, **values, rejected=refuses)
-    elsewhere = {entry.key for name in _SECTIONS.values() for entry in mapping.entries if _has(name, entry.key)}
+    unplaced = [one for one in mapping.entries if not any(_has(name, one.key) for name in _SECTIONS.values())]
     taker.run.observations.extend(
-        odd for odd in slips(mapping, [table], consumer, rejected=refuses) if odd.values["key"] not in elsewhere
+        slips(Mapping(mapping.span, unplaced), [table], consumer, rejected=refuses, own_parser=True)
     )
     versions = taker.reading.versions.of(LABEL)
     for entry, reason in misfits(mapping, table, (versions.low, versions.high)):
@@ -274,7 +274,11 @@ def _consumer(taker: Taker) -> str:
 def _odd_option(taker: Taker, entry: Entry, option: str, known: frozenset[str]) -> None:
     near = tables.nearest(option, known)
     values: dict[str, object] = {"key": f"--{option}", "consumer": _consumer(taker), "rejected": True}
-    if near is None:
+    library = borrowed(entry.key) if near is None else None
+    if library is not None:
+        reason = f"it has no --{option}, which is a setting of {library}"
+        taker.observe("rejected", entry.key_span, reason=reason, consumer=_consumer(taker))
+    elif near is None:
         taker.observe("unknown_key", entry.key_span, None, **values)
     else:
         taker.observe("misspelt_key", entry.key_span, None, **values, suggestion=f"--{near}")

@@ -15,17 +15,7 @@ NEWEST = list(load("open_instruct")["results"])[-1]
 _FAR = "an unknown key with nothing close to it: CFG004, off by default"
 _OLDER = "older versions take it"
 UNFORESEEN = {
-    "sft/batch/eval": _FAR,
-    "dpo/batch/eval": _FAR,
-    "sft/key/max_length": _FAR,
-    "dpo/key/max_length": _FAR,
-    "sft/key/max_steps": _FAR,
-    "dpo/key/max_steps": _FAR,
     "sft/epochs/other name": _FAR,
-    "sft/warmup/steps": _FAR,
-    "dpo/warmup/steps": _FAR,
-    "grpo/key/num_generations": _FAR,
-    "grpo/epochs on data": _FAR,
     "dpo/epochs/other name": _OLDER,
     "dpo/data/odd list": _OLDER,
     "dpo/data/name beside the mixture": _OLDER,

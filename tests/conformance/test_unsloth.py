@@ -17,10 +17,7 @@ _PART = "a config without it is a part of one: flags may bring it"
 _WORD = "a word instead of a number is a placeholder"
 UNFORESEEN = {
     "config/key/far": _FAR,
-    "config/key/optimizer": _FAR,
-    "config/key/scheduler": _FAR,
     "config/key/section unknown": _FAR,
-    "config/warmup/ratio": _FAR,
     "config/data/none": _PART,
     "config/model/none": _PART,
     "config/epochs/word": _WORD,
@@ -32,11 +29,8 @@ UNFORESEEN = {
     "config/file/list": "a list is no config",
     "config/checkpointing/": "newer versions take it",
     "config/type/upper": "newer versions take it",
-    "flags/of transformers": _FAR,
     "flags/no value": "a flag without a value is read as a switch",
     "flags/switch with a value": "a word behind a switch may be a position",
-    "script/epochs": _FAR,
-    "script/warmup/ratio": _FAR,
     "script/4bit with a value": "a word behind a switch may be a position",
     "script/report unknown": "trackers are many, and newer versions of the script have more",
     "script/schedule unknown": "schedulers of plugins are free words",
