@@ -11,12 +11,17 @@ from typing import TYPE_CHECKING, Any
 from epochlint.rules import catalogue, engine
 from epochlint.run.scenarios import Scenarios
 from tests.conformance import (
+    test_autotrain,
     test_axolotl,
     test_deepspeed,
+    test_fms_hf_tuning,
+    test_h2o,
     test_hf,
+    test_instructlab,
     test_litgpt,
     test_llamafactory,
     test_loaders,
+    test_ludwig,
     test_mixtures,
     test_mlx_lm,
     test_ms_swift,
@@ -131,6 +136,21 @@ def trainers() -> list[Recorded]:
     def automodel(name: str, case: dict[str, Any]) -> list[Finding]:
         return check_project(*test_nemo_automodel.project(case)).findings
 
+    def fms(name: str, case: dict[str, Any]) -> list[Finding]:
+        return check_project(test_fms_hf_tuning.project(case), test_fms_hf_tuning.ASSUME).findings
+
+    def instructlab(name: str, case: dict[str, Any]) -> list[Finding]:
+        return check_project(test_instructlab.project(case), test_instructlab.ASSUME).findings
+
+    def autotrain(name: str, case: dict[str, Any]) -> list[Finding]:
+        return check_project(test_autotrain.project(case), test_autotrain.ASSUME, ["config.yaml"]).findings
+
+    def ludwig(name: str, case: dict[str, Any]) -> list[Finding]:
+        return check_project(*test_ludwig.project(case)).findings
+
+    def h2o(name: str, case: dict[str, Any]) -> list[Finding]:
+        return check_project(test_h2o.project(case), {}, ["config.yaml"]).findings
+
     newest_hf = list(load("hf")["results"])[-1]
     newest_trl = list(load("trl")["results"])[-1]
     return [
@@ -158,5 +178,11 @@ def trainers() -> list[Recorded]:
         Recorded("NeMo-RL", "nemo_rl", test_nemo_rl.NEWEST, nemo_rl, test_nemo_rl.UNFORESEEN),
         Recorded("NeMo Automodel", "nemo_automodel", test_nemo_automodel.NEWEST, automodel,
                  test_nemo_automodel.UNFORESEEN),
+        Recorded("fms-hf-tuning", "fms_hf_tuning", test_fms_hf_tuning.NEWEST, fms, test_fms_hf_tuning.UNFORESEEN),
+        Recorded("InstructLab and Training Hub", "instructlab", test_instructlab.NEWEST, instructlab,
+                 test_instructlab.UNFORESEEN),
+        Recorded("AutoTrain", "autotrain", test_autotrain.NEWEST, autotrain, test_autotrain.UNFORESEEN),
+        Recorded("Ludwig", "ludwig", test_ludwig.NEWEST, ludwig, test_ludwig.UNFORESEEN),
+        Recorded("H2O LLM Studio", "h2o", test_h2o.NEWEST, h2o, test_h2o.UNFORESEEN),
         Recorded("DeepSpeed", "deepspeed", "0.19.8", plain(test_deepspeed.project), test_deepspeed.UNFORESEEN),
     ]  # fmt: skip

@@ -26,6 +26,7 @@ UNFORESEEN = {
     "data/no such column": "the columns of the data are not compared with the text field",
     "missing/data": "without a path to data nothing tells that the file is fms-hf-tuning's",
     "data/empty": "an empty file is taken for a placeholder: DAT005 notes it",
+    "launch/": "the flags of accelerate in this block are not compared with accelerate's",
     "missing/file": "a file that is not here may be where it is trained",
 }
 
