@@ -21,9 +21,10 @@ if TYPE_CHECKING:
 NUMBERS = ("gpus", "records", "tokens")
 WORDS = {"purpose": ("smoke", "overfit")}
 PACKAGES = (
-    "accelerate", "autotrain", "axolotl", "deepspeed", "fms-hf-tuning", "instructlab", "instructlab-training", "litgpt",
-    "llamafactory", "llm-foundry", "mlx-lm", "ms-swift", "nemo-automodel", "nemo-rl", "openrlhf", "oumi", "torchtune",
-    "training-hub", "transformers", "trl", "unsloth", "verl", "peft", "datasets", "torch", "openai", "together",
+    "accelerate", "autotrain", "axolotl", "deepspeed", "fms-hf-tuning", "instructlab", "instructlab-training",
+    "litgpt", "llamafactory", "llm-foundry", "megatron-bridge", "mlx-lm", "ms-swift", "nemo-automodel", "nemo-rl",
+    "openrlhf", "oumi", "torchtune", "training-hub", "transformers", "trl", "unsloth", "verl", "peft", "datasets",
+    "torch", "openai", "together",
 )  # fmt: skip
 
 OPERATORS = ("=", "==", "===", ">=", "<=", "~=")

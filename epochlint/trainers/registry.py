@@ -152,7 +152,7 @@ TRAINERS: tuple[Entry, ...] = (
     Entry("llm_foundry", r"max_duration"),
     Entry("nemo_automodel", r"step_scheduler"),
     Entry("nemo_rl", r"\bpolicy:|\bdefaults:"),
-    Entry("megatron_bridge", r"train_iters|train_samples"),
+    Entry("megatron_bridge", r"train_iters|train_samples|lr_warmup_iters|lr_decay_iters|lr_warmup_fraction"),
     Entry("verl", r"total_epochs|total_training_steps|verl\.trainer"),
     Entry("openrlhf", r"openrlhf\.cli"),
     Entry("xtuner", r"\bxtuner\b|\bread_base\b", ("xtuner",), modules=True),

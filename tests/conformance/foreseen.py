@@ -22,6 +22,7 @@ from tests.conformance import (
     test_llamafactory,
     test_loaders,
     test_ludwig,
+    test_megatron_bridge,
     test_mixtures,
     test_mlx_lm,
     test_ms_swift,
@@ -151,6 +152,9 @@ def trainers() -> list[Recorded]:
     def h2o(name: str, case: dict[str, Any]) -> list[Finding]:
         return check_project(test_h2o.project(case), {}, ["config.yaml"]).findings
 
+    def bridge(name: str, case: dict[str, Any]) -> list[Finding]:
+        return check_project(*test_megatron_bridge.project(case)).findings
+
     newest_hf = list(load("hf")["results"])[-1]
     newest_trl = list(load("trl")["results"])[-1]
     return [
@@ -184,5 +188,7 @@ def trainers() -> list[Recorded]:
         Recorded("AutoTrain", "autotrain", test_autotrain.NEWEST, autotrain, test_autotrain.UNFORESEEN),
         Recorded("Ludwig", "ludwig", test_ludwig.NEWEST, ludwig, test_ludwig.UNFORESEEN),
         Recorded("H2O LLM Studio", "h2o", test_h2o.NEWEST, h2o, test_h2o.UNFORESEEN),
+        Recorded("Megatron-Bridge", "megatron_bridge", test_megatron_bridge.NEWEST, bridge,
+                 test_megatron_bridge.UNFORESEEN),
         Recorded("DeepSpeed", "deepspeed", "0.19.8", plain(test_deepspeed.project), test_deepspeed.UNFORESEEN),
     ]  # fmt: skip

@@ -458,4 +458,20 @@ RECIPES: dict[str, Recipe] = {
         root="nemo_automodel/",
         nested=False,
     ),
+    # Many of its classes inherit from megatron-core's: put one archive with the files of both wheels in the cache.
+    "megatron-bridge": Recipe(
+        "megatron-bridge",
+        "0.3.1 0.6.2",
+        {
+            "config": classes("ConfigContainer", under="megatron/bridge/training/config"),
+            "train": classes("TrainingConfig", under="megatron/bridge/training/config"),
+            "scheduler": classes("SchedulerConfig", under="megatron/bridge/training/config"),
+            "optimizer": classes("OptimizerConfig", under="megatron/bridge/training/config"),
+            "checkpoint": classes("CheckpointConfig", under="megatron/bridge/training/config"),
+            "logger": classes("LoggerConfig", under="megatron/bridge/training/config"),
+        },
+        root="megatron/",
+        folders=("megatron/bridge/training/config", "megatron/training/config", "megatron/core/optimizer"),
+        nested=False,
+    ),
 }
