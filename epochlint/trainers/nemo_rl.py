@@ -198,12 +198,12 @@ def _rate(taker: Taker, backend: str) -> None:
 def _schedule(taker: Taker) -> None:
     """A list of PyTorch's schedules, each of which ends at a milestone; the rate stays as it is without one."""
     reading = taker.reading
-    node = reading.node("policy", "scheduler")
-    if node is None:
+    found = reading.entry("policy", "scheduler")
+    if found is None:
         if not reading.open_ended:
             taker.derive("scheduler", Known("constant", DERIVED))
         return
-    parts = nemo_rl_checks.schedules(node)
+    parts = nemo_rl_checks.schedules(found[0].value)
     if not parts.classes or parts.unclear:
         return
     first = parts.classes[0]
@@ -216,6 +216,8 @@ def _schedule(taker: Taker) -> None:
         return
     last = min(length, parts.milestones[0]) if parts.milestones else length
     where = entry.key_span if length == last or parts.place is None else parts.place
+    if isinstance(found[0], Inherited):
+        where = found[0].key_span
     taker.derive("warmup_steps", Known(int(last), "written", key_span=where, span=entry.value.span))
     names = [one.name.rpartition(".")[2] for one in parts.classes[1:]]
     if not names or names == ["ConstantLR"]:

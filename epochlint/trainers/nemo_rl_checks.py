@@ -158,17 +158,21 @@ class _Check:
                 self.taker.run.observations += slips(block, [names], name.rpartition(".")[2], rejected=True)
 
     def _arguments(self, name: str) -> list[Mapping]:
-        """The arguments of a class, as far as they reach it."""
+        """The arguments of a class, as far as they reach it and stand in this file."""
         if self.backend != "dtensor_cfg":
             return []
         found = []
         optimizer = self.reading.mapping("policy", "optimizer")
         if optimizer is not None and text_of(optimizer.get("name")) == name:
             found.append(optimizer.mapping("kwargs"))
-        node = self.reading.node("policy", "scheduler")
-        if node is not None:
-            found += [one.arguments for one in schedules(node).classes if one.name == name]
-        return [block for block in found if block is not None]
+        listed = self.reading.entry("policy", "scheduler")
+        if listed is not None and not isinstance(listed[0], Inherited):
+            found += [one.arguments for one in schedules(listed[0].value).classes if one.name == name]
+        return [
+            Mapping(block.span, [entry for entry in block.entries if not isinstance(entry, Inherited)])
+            for block in found
+            if block is not None
+        ]
 
     def _overrides(self) -> None:
         """Hydra refuses to override what the config does not have."""

@@ -51,3 +51,18 @@ def test_a_cluster_that_also_generates_is_not_all_workers(algorithm: str) -> Non
 
 def test_epochs_and_steps_are_both_asked_for() -> None:
     assert "STP001" not in codes(SFT.replace("tensor_parallel_size: 2", "tensor_parallel_size: 3"))
+
+
+def test_what_is_inherited_is_told_where_the_other_file_is_named() -> None:
+    base = SFT.replace("train_global_batch_size: 32", "train_global_batch_size: 36").replace(
+        "  optimizer:",
+        "  scheduler:\n"
+        "    - {name: torch.optim.lr_scheduler.LinearLR, kwargs: {start_factor: 0.1, total_iters: 50}}\n"
+        "    - {name: torch.optim.lr_scheduler.ConstantLR, kwargs: {factor: 1.0, total_iters: 1000}}\n"
+        "    - milestones: [50]\n  optimizer:",
+    )
+    child = "# shorter\ndefaults: base.yaml\nsft: {max_num_steps: 40}\n"
+    for paths in (["child.yaml"], None):
+        findings = check_project({"base.yaml": base, "child.yaml": child}, paths=paths).findings
+        told = [(f.code, f.span.place.line) for f in findings if f.path == "child.yaml" and f.level == "warning"]
+        assert told == [("WRM002", 2)]

@@ -5,10 +5,10 @@
 where the wheels of megatron-bridge and of the megatron-core that it asks for are unpacked into one folder.
 
 Real code: ``process_config_with_overrides`` (the YAML, and the words of a launch), ``TrainingConfig`` and
-``SchedulerConfig`` with their checks, the container's own checks of both together and its numbers of steps,
-megatron-core's calculator of micro-batches and its ``OptimizerParamScheduler``. Stood in for: a recipe (its classes
-with their defaults), data (a number of rows), workers, and what else the modules import; typing_extensions' ``override``,
-which Python has from 3.12 on.
+``SchedulerConfig`` with their checks, the container's own checks of both together and its numbers of steps, megatron-
+core's calculator of micro-batches and its ``OptimizerParamScheduler``. Stood in for: a recipe (its classes with their
+defaults), data (a number of rows), workers, and what else the modules import; typing_extensions' ``override``, which
+Python has from 3.12 on.
 """
 
 from __future__ import annotations
