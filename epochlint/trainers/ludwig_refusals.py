@@ -113,7 +113,7 @@ class _Judge:
             self.refuse(("adapter", "r"), "the rank of an adapter must be at least 1")
         bits = self._number("quantization", "bits")
         if bits is not None and bits not in (4, 8):
-            self.refuse(("quantization", "bits"), f"it quantizes to 4 or 8 bits, not {bits:g}")
+            self.refuse(("quantization", "bits"), f"Ludwig quantizes to 4 or 8 bits, not {bits:g}")
         cadences = [self._number("trainer", key) for key in ("steps_per_checkpoint", "checkpoints_per_epoch")]
         if all(one is not None and one > 0 for one in cadences):
             reason = "steps_per_checkpoint and checkpoints_per_epoch exclude each other"

@@ -59,10 +59,10 @@ class _Check:
     def lengths(self) -> None:
         steps, samples, epochs = (self._written("train", key) for key in ("train_iters", "train_samples", "num_epochs"))
         if steps and samples:
-            self._refuse(("train", "train_samples"), "it stands beside train_iters; only one of them may be set")
+            self._refuse(("train", "train_samples"), "train_samples stands beside train_iters; only one may be set")
         elif epochs and (steps or samples):
             other = "train_iters" if steps else "train_samples"
-            self._refuse(("train", "num_epochs"), f"it stands beside {other}; only one of them may be set", "0.6.0")
+            self._refuse(("train", "num_epochs"), f"num_epochs stands beside {other}; only one may be set", "0.6.0")
         for key, since in (("train_samples", ""), ("num_epochs", "0.6.0")):
             value = self._number("train", key)
             if value is not None and value <= 0:
@@ -78,14 +78,17 @@ class _Check:
         by_steps = [key for key in _BY_STEPS if self._set(key)]
         by_samples = [key for key in _BY_SAMPLES if self._set(key)]
         if by_steps and by_samples:
-            self._refuse(("scheduler", by_samples[0]), f"it stands beside {by_steps[0]}; use iterations or samples")
+            self._refuse(("scheduler", by_samples[0]), f"{by_samples[0]} stands beside {by_steps[0]}; use one unit")
         elif by_samples and self._written("train", "train_iters"):
             self._refuse(("scheduler", by_samples[0]), "a run of train_iters has a schedule of iterations")
         elif by_steps and self._written("train", "train_samples"):
             self._refuse(("scheduler", by_steps[0]), "a run of train_samples has a schedule of samples")
         warm = next((key for key in ("lr_warmup_iters", "lr_warmup_samples") if self._set(key)), None)
         if warm is not None and self._written("scheduler", "lr_warmup_fraction"):
-            self._refuse(("scheduler", "lr_warmup_fraction"), f"it stands beside {warm}; only one of them may be set")
+            self._refuse(
+                ("scheduler", "lr_warmup_fraction"),
+                f"lr_warmup_fraction stands beside {warm}; only one may be set",
+            )
 
     def rates(self) -> None:
         top, low = self._number("optimizer", "lr"), self._number("optimizer", "min_lr")
@@ -98,7 +101,7 @@ class _Check:
             self._refuse(("scheduler", "lr_warmup_init"), f"lr_warmup_init {first:g} is above the rate {top:g}")
         style = text_of(self.reading.node("scheduler", "lr_decay_style"))
         if style is not None and style not in _STYLES and style.replace("-", "").replace("_", "").isalnum():
-            self._refuse(("scheduler", "lr_decay_style"), f"it is one of {', '.join(_STYLES)}, not {style}")
+            self._refuse(("scheduler", "lr_decay_style"), f"lr_decay_style is one of {', '.join(_STYLES)}, not {style}")
         begin, end = (self._number("scheduler", key) for key in ("start_weight_decay", "end_weight_decay"))
         if begin is not None and end is not None and end < begin:
             self._refuse(

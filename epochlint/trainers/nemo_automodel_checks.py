@@ -91,7 +91,7 @@ class _Check:
             self._refuse((_RATES, "min_lr"), "min_lr must not be below 0")
         style = text_of(self.reading.node(_RATES, "lr_decay_style"))
         if style is not None and style not in _STYLES and style.replace("-", "").replace("_", "").isalnum():
-            self._refuse((_RATES, "lr_decay_style"), f"it is one of {', '.join(_STYLES)}, not {style}")
+            self._refuse((_RATES, "lr_decay_style"), f"lr_decay_style is one of {', '.join(_STYLES)}, not {style}")
         elif style == "WSD" and self._absent(_RATES, "wsd_decay_steps"):
             self._refuse((_RATES, "lr_decay_style"), "WSD needs wsd_decay_steps")
         self._weight_decay()

@@ -219,7 +219,7 @@ class _Check:
         if self.algorithm and is_null(self.reading.node("policy", "scheduler")) and self.backend == "dtensor_cfg":
             self._refuse(("policy", "scheduler"), "a schedule is a list; leave it out for a constant rate")
         if self._number("checkpointing", "save_period") == 0:
-            self._refuse(("checkpointing", "save_period"), "it divides by this number of steps")
+            self._refuse(("checkpointing", "save_period"), "it divides by save_period")
 
     def _schedule(self) -> None:
         node = self.reading.node("policy", "scheduler")
@@ -247,9 +247,9 @@ class _Check:
             self._flag("policy", "dtensor_cfg", "enabled"),
         )
         if megatron is True and dtensor is True:
-            self._refuse(("policy", "megatron_cfg"), "it stands beside dtensor_cfg; only one of them may be enabled")
+            self._refuse(("policy", "megatron_cfg"), "megatron_cfg stands beside dtensor_cfg; only one may be enabled")
         elif megatron is False and dtensor is False:
-            self._refuse(("policy", "dtensor_cfg"), "either it or megatron_cfg must be enabled")
+            self._refuse(("policy", "dtensor_cfg"), "either dtensor_cfg or megatron_cfg must be enabled")
         first = dtensor is True and megatron is False and self._flag("policy", "dtensor_cfg", "_v2") is False
         if first and self._flag("policy", "dtensor_cfg", "lora_cfg", "enabled") is True:
             self._refuse(("policy", "dtensor_cfg", "lora_cfg"), "LoRA needs `_v2: true`", "0.5.0")
@@ -261,10 +261,10 @@ class _Check:
                 if on is True:
                     self._refuse(("policy", name), f"{name} does not go with DPO")
         elif dynamic is True and packed is True:
-            self._refuse(("policy", "dynamic_batching"), "it does not go with sequence_packing")
+            self._refuse(("policy", "dynamic_batching"), "dynamic_batching does not go with sequence_packing")
         for key in ("gpus_per_node", "num_nodes"):
             if self._number("cluster", key) == 0:
-                self._refuse(("cluster", key), "there is no GPU to train on")
+                self._refuse(("cluster", key), f"{key} leaves no GPU to train on")
         settings = self.taker.run.settings
         gpus, size = settings.get("gpus"), settings.get("parallel")
         if gpus is not None and size is not None and gpus.number and size.number and gpus.number % size.number:
@@ -289,18 +289,20 @@ class _Check:
         batch = self._number("policy", "train_global_batch_size")
         forced = ("loss_fn", "force_on_policy_ratio")
         if self._flag(*forced) is True and answers and prompts and batch and answers * prompts != batch:
-            reason = f"it needs train_global_batch_size = {prompts:g} prompts x {answers:g} answers, not {batch:g}"
+            reason = f"force_on_policy_ratio needs a batch of {prompts:g} prompts x {answers:g} answers, not {batch:g}"
             self._refuse(forced, reason, "0.5.0")
         factor = ("grpo", "batch_multiplier")
         if self._flag("grpo", "use_dynamic_sampling") is False and (self._number(*factor) or 1) != 1:
-            self._refuse(factor, "it needs use_dynamic_sampling")
+            self._refuse(factor, "batch_multiplier needs use_dynamic_sampling")
         unread = ("grpo", "skip_reference_policy_logprobs_calculation")
         if self._flag(*unread) is True and (self._number("loss_fn", "reference_policy_kl_penalty") or 0) != 0:
-            self._refuse(unread, "it needs reference_policy_kl_penalty: 0", _PYDANTIC)
+            self._refuse(
+                unread, "skip_reference_policy_logprobs_calculation needs reference_policy_kl_penalty: 0", _PYDANTIC
+            )
         several = ("grpo", "val_num_generations_per_prompt")
         count, metric = self._number(*several), ("grpo", "stop_at_validation_metric")
         if count is not None and count < 1:
-            self._refuse(several, "it must be at least 1", "0.8.0")
+            self._refuse(several, "val_num_generations_per_prompt must be at least 1", "0.8.0")
         stop = text_of(self.reading.node(*metric))
         if stop == "pass_k" and (count is None or count <= 1):
             self._refuse(metric, "pass_k needs val_num_generations_per_prompt above 1", "0.8.0")

@@ -177,7 +177,7 @@ class Launch:
         entry = self._entry(key)
         text = text_of(entry.value) if entry is not None else None
         if text is not None and text.replace("-", "").replace("_", "").isalnum() and text not in words:
-            self._refuse(taker, (key,), f"it is one of {', '.join(words)}, not {text}", since)
+            self._refuse(taker, (key,), f"{key} is one of {', '.join(words)}, not {text}", since)
 
     # What is written ----------------------------------------------------------------------------------------------
 
