@@ -60,25 +60,33 @@ class Readings:
         self._lookup = lookup
         folder = kept.folder() if cache else None
         self._kept = kept.Kept(folder) if folder is not None else None
-        self._known: dict[tuple[str, State], dict[str, Any]] = {}
+        self._known: dict[tuple[str, State, str | None], dict[str, Any]] = {}
         self._lasting: set[str] = set()
         self._held: list[Want] = []  # whose names mean something only as long as they live
 
-    def of(self, path: str, most: int, wants: Sequence[Want] = (), extra: Sequence[Look] = ()) -> dict[str, Any]:
+    def of(
+        self,
+        path: str,
+        most: int,
+        wants: Sequence[Want] = (),
+        extra: Sequence[Look] = (),
+        field: str | None = None,
+    ) -> dict[str, Any]:
         """What is known of a file, by name: what was wanted (None where the file was not read whole) and `count`.
 
         Reads it, at most `most` bytes of it, where something is not known yet, or where further looks have to see it.
+        `field`: the key under which its rows stand.
         """
         state = kept.state_of(path)
         if state is None:
             return {}
-        known = self._known.get((path, state))
+        known = self._known.get((path, state, field))
         if known is None:
-            known = self._known[path, state] = self._load(path, state)
+            known = self._known[path, state, field] = self._load(path, state) if field is None else {}
         estimate = f"count {most}"
         missing = [want for want in wants if want.name not in known]
         if missing or extra or ("count" not in known and estimate not in known):
-            self._read(path, state, most, missing, extra, known)
+            self._read(path, state, most, missing, extra, known, field)
         return {**known, "count": known["count"] if "count" in known else known.get(estimate)}
 
     def _read(
@@ -89,10 +97,11 @@ class Readings:
         missing: Sequence[Want],
         extra: Sequence[Look],
         known: dict[str, Any],
+        field: str | None,
     ) -> None:
         looks = [want.look() for want in missing]
         why: list[tuple[str, bool]] = []
-        count = read_through(path, (*looks, *extra), max_bytes=most, why=why)
+        count = read_through(path, (*looks, *extra), max_bytes=most, field=field, why=why)
         whole = count is not None and not count.estimated
         found: dict[str, Any] = {"count" if whole else f"count {most}": _plain(count)}
         if why:
@@ -105,7 +114,8 @@ class Readings:
             elif not want.lasting:
                 self._held.append(want)
         known.update(found)
-        self.keep(path, state, known)
+        if field is None:  # what is kept of a file is of the whole of it
+            self.keep(path, state, known)
 
     def keep(self, path: str, state: State, known: dict[str, Any]) -> None:
         """Keeps what will hold in the next run, too, where the file is still what was read."""
@@ -121,18 +131,19 @@ class Readings:
         state = kept.state_of(path)
         if state is None:
             return {}
-        found = self._known.get((path, state))
+        found = self._known.get((path, state, None))
         if found is None:
-            found = self._known[path, state] = self._load(path, state)
+            found = self._known[path, state, None] = self._load(path, state)
         return found
 
     def add(self, path: str, name: str, value: object) -> None:
         """Something else that was found about a file, which holds in the next run."""
         state = kept.state_of(path)
-        if state is not None and (path, state) in self._known:
+        known = self._known.get((path, state, None)) if state is not None else None
+        if state is not None and known is not None:
             self._lasting.add(name)
-            self._known[path, state][name] = value
-            self.keep(path, state, self._known[path, state])
+            known[name] = value
+            self.keep(path, state, known)
 
     def _load(self, path: str, state: State) -> dict[str, Any]:
         if not self._may_keep(path, state):
@@ -235,11 +246,11 @@ def span(plain: Any) -> tuple[int, int] | None:
         return None
 
 
-def repeats_want(most: int) -> Want:
+def repeats_want(most: int, field: str | None = None) -> Want:
     """What stands there twice, as `repeats` reads it; at most so many bytes are read again for it."""
 
     def told(path: str, look: Repeats) -> object:
-        twice, differing = settle(path, look, True, most)
+        twice, differing = settle(path, look, True, most, field)
         return [
             [twice.rows, twice.unique, [list(group) for group in twice.groups], twice.complete],
             [differing.prompts, differing.rows, [list(group) for group in differing.groups], differing.complete],

@@ -215,14 +215,16 @@ class Survey:
         from epochlint.project.tokenizer import find
         from epochlint.records.exact import MOST_BYTES
 
-        files = self.files(self._run.training)
+        training = self._run.training
+        files = self.files(training)
         path = find(self._run, self._lookup) if sum(map(_size, files)) <= MOST_BYTES else None
         want = readings.exact_want(path) if path is not None else None
         if want is None or path is None:
             return None
         low = high = 0
-        for file in files:
-            found = readings.span(self._surveys.readings.of(file, self.max_bytes, (want,)).get(want.name))
+        for file, field in [(file, source.field) for source in training for file in self.files([source])]:
+            known = self._surveys.readings.of(file, self.max_bytes, (want,), field=field)
+            found = readings.span(known.get(want.name))
             if found is None:
                 return None
             low, high = low + found[0], high + found[1]
@@ -239,7 +241,7 @@ class Survey:
         readings = self._surveys.readings
         training = any(source is one for one in self._run.training)
         wants = self._wants(source) if training and self._asked and self.whole() else self._least(source)
-        return readings.of(file, most, wants)
+        return readings.of(file, most, wants, field=source.field)
 
     def _least(self, source: DataSource) -> list[Want]:
         from epochlint.project import readings
@@ -262,7 +264,7 @@ class Survey:
         if self._single is None:
             self._single = len(self.files(self._run.training)) == 1
         if "data_repeated" in asked and self._single:
-            found.append(readings.repeats_want(self.max_bytes))
+            found.append(readings.repeats_want(self.max_bytes, source.field))
         return found
 
     def named(self, source: DataSource) -> Rows | None:
@@ -300,6 +302,8 @@ class Survey:
         same = set(map(os.path.realpath, training)) == set(map(os.path.realpath, validation))
         if not training or not validation or same:
             return  # one file for both is split by the program
+        if any(source.field is not None for source in (*run.training, *run.validation)):
+            return  # both sides are read twice here, and always whole
         from epochlint.project import readings
         from epochlint.records import kept
 

@@ -367,14 +367,16 @@ class _SamePrompt(_Held):
             self.hold(digest(parts[0]), line, digest(parts[1]) or b"?" * 16)
 
 
-def settle(path: str, found: Repeats, complete: bool, max_bytes: int = MAX_BYTES) -> tuple[Duplicates, Disagreements]:
+def settle(
+    path: str, found: Repeats, complete: bool, max_bytes: int = MAX_BYTES, field: str | None = None
+) -> tuple[Duplicates, Disagreements]:
     """What really occurs twice in a file that was read before, by its digests: reads it again where something may."""
     again = found.again() if complete else None
     if not again:
         complete = again is not None
         return Duplicates(found.rows, found.rows, (), complete), Disagreements(0, 0, (), complete)
     same, prompts = _Same(again), _SamePrompt(again)
-    count = read_through(path, (same, prompts) if found.prompts else (same,), max_bytes=max_bytes)
+    count = read_through(path, (same, prompts) if found.prompts else (same,), max_bytes=max_bytes, field=field)
     if count is None or count.estimated:
         return Duplicates(found.rows, found.rows, (), False), Disagreements(0, 0, (), False)
     return _duplicates(found.rows, same), _disagreements(prompts)

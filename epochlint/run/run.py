@@ -102,12 +102,12 @@ class DataSource:
     good one. `strict` names a reader with Python's own json, that parses "lines" (or the package "jsonlines" does) or
     one "document"; `arrow` says that `datasets` reads the files, whose JSON reader refuses what Python's takes.
     `rewritten`: the trainer is given something else than the rows of the files. `sample`: a number of rows that stands
-    with the data's name.
+    with the data's name. `field`: the key of a JSON file's object under which the rows stand (`load_dataset`'s).
     """
 
     __slots__ = (
-        "arrow", "base", "check", "format", "hub", "keep", "operations", "paths", "records_of", "rewritten", "rows",
-        "sample", "span", "split", "strict", "subset",
+        "arrow", "base", "check", "field", "format", "hub", "keep", "operations", "paths", "records_of", "rewritten",
+        "rows", "sample", "span", "split", "strict", "subset",
     )  # fmt: skip
 
     def __init__(
@@ -115,6 +115,7 @@ class DataSource:
         span: Span,
         *,
         paths: Sequence[str] = (),
+        field: str | None = None,
         base: str = "",
         hub: str | None = None,
         split: str | None = None,
@@ -134,6 +135,7 @@ class DataSource:
         self.arrow = arrow
         self.sample = sample
         self.paths = tuple(paths)
+        self.field = field
         self.base = base
         self.hub = hub
         self.split = split

@@ -33,6 +33,14 @@ FILES: dict[str, str] = {
         "---\nconfigs:\n- config_name: en\n  data_files: en/*.jsonl\n- config_name: de\n  data_files:\n"
         "  - split: train\n    path: de/train.jsonl\n---\n# Two\n"
     ),
+    "data/field.json": json.dumps(
+        {
+            "version": "1.1",
+            "data": [{"instruction": f"i{row}", "output": "o"} for row in range(83)],
+            "columns": {"instruction": ["a", "b"], "output": ["c", "d"]},
+        },
+        indent=1,
+    ),
     "data/one/a.jsonl": rows(21),
     "data/one/b.jsonl": rows(4),
     "data/one/README.md": (
@@ -41,7 +49,7 @@ FILES: dict[str, str] = {
     ),
 }
 SCRIPT = """\
-from datasets import load_dataset, load_from_disk
+from datasets import Dataset, load_dataset, load_from_disk
 from transformers import AutoModelForCausalLM, Trainer, TrainingArguments
 
 dataset = CALL
@@ -79,6 +87,11 @@ def counted(files: dict[str, str], path: str, **options: Any) -> Any:
         ('load_dataset("data/one", split="train")', 21),
         ('load_dataset("data/one", split="test")', 4),
         ('load_dataset("csv", data_files="data/t.csv", split="train[:50%]")', 32),
+        ('load_dataset("json", data_files="data/field.json", field="data", split="train")', 83),
+        ('load_dataset("json", data_files={"train": "data/field.json"}, field="data")["train"]', 83),
+        ('load_dataset("json", data_files="data/field.json", field="columns", split="train")', 2),
+        ('load_dataset("json", data_files="data/field.json", field="data", split="train[:50]")', 50),
+        ('Dataset.from_json("data/field.json", field="data")', 83),
     ],
 )
 def test_load_dataset(call: str, taken: int) -> None:
@@ -93,6 +106,9 @@ def test_load_dataset(call: str, taken: int) -> None:
         'load_dataset("csv", data_files="data/t.csv", split="train", column_names=["a", "b"])',
         'load_dataset("text", data_files="data/lines.txt", split="train", sample_by="paragraph")',
         'load_dataset("json", data_files="data/train.jsonl", split="train", field="data")',
+        'load_dataset("json", data_files="data/field.json", split="train", field="rows")',
+        'load_dataset("json", data_files="data/field.json", split="train", field=FIELD)',
+        'Dataset.from_csv("data/t.csv", skiprows=1)',
         'load_dataset("data/configs", split="train")',
         'load_dataset("data/folder", data_dir=PLACE, split="train")',
         'load_dataset("someone/data", data_files="data/b.jsonl", split="train")',
@@ -100,6 +116,18 @@ def test_load_dataset(call: str, taken: int) -> None:
 )
 def test_a_reading_that_is_not_followed_stays_unknown(call: str) -> None:
     assert counted({"train.py": SCRIPT.replace("CALL", call)}, "train.py") is None
+
+
+def test_what_stands_twice_under_a_field_is_told() -> None:
+    """The rows of one file under two fields are two things, and rules read those of the field."""
+    data = {"data": [{"text": "the same text in every record"}] * 30, "other": [{"text": f"t{n}"} for n in range(40)]}
+    script = SCRIPT.replace("CALL", 'load_dataset("json", data_files="twice.json", field="FIELD", split="train")')
+    files = {"twice.json": json.dumps(data), "a.py": script.replace("FIELD", "data")}
+    files["b.py"] = script.replace("FIELD", "other")
+    report = check_project({**files, ".git/HEAD": ""}, {"gpus": 1}, ["a.py", "b.py"])
+    assert [run.scenarios.fact("records").value for run in report.runs] == [30, 40]
+    repeated = [finding.path for finding in report.findings if finding.name == "repeated-records"]
+    assert repeated == ["a.py"], [(finding.name, finding.path) for finding in report.findings]
 
 
 AXOLOTL = """\

@@ -46,6 +46,7 @@ _SAME_READING = frozenset(
         "path", "name", "data_dir", "data_files", "split", "cache_dir", "features", "download_config", "download_mode",
         "verification_mode", "ignore_verifications", "keep_in_memory", "save_infos", "revision", "token",
         "use_auth_token", "task", "streaming", "num_proc", "storage_options", "trust_remote_code", "columns",
+        "path_or_paths",
     )
 )  # fmt: skip
 
@@ -111,7 +112,8 @@ def _load_dataset(it: Interpreter, site: Site, origin: str) -> Node | None:
     split, streaming = site.get("split", 5), site.get("streaming")
     files = site.get("data_files", 3)
     stream = streaming is not None and truth(streaming) is not False
-    node = DatasetNode(site.whole, subset=subset, streaming=stream, form="splits", loaded=True)
+    field = text_of(site.get("field")) if path == "json" else None
+    node = DatasetNode(site.whole, field=field, subset=subset, streaming=stream, form="splits", loaded=True)
     folder = site.get("data_dir", 2)
     place = text_of(folder) if folder is not None and not _is_nothing(folder) else ""
     if path in _BUILDERS and files is not None:
@@ -124,16 +126,18 @@ def _load_dataset(it: Interpreter, site: Site, origin: str) -> Node | None:
             _take_files(it, node, files, path)
         if place != "":
             node.operations = (Operation("unknown", None, site.span),)
-    if site.open_ended or not all(_same_reading(entry, node.files or ()) for entry in site.keywords):
+    if site.open_ended or not all(_same_reading(entry, node) for entry in site.keywords):
         node.operations = (Operation("unknown", None, site.span),)
     if split is None or (isinstance(split, Scalar) and split.value is None):
         return node
     return take_split(it, node, split, site.whole)
 
 
-def _same_reading(entry: Entry, files: tuple[str, ...]) -> bool:
+def _same_reading(entry: Entry, node: DatasetNode) -> bool:
     if entry.key in ("sep", "delimiter"):
-        return all(_separated_by(path, text_of(entry.value)) for path in files)
+        return all(_separated_by(path, text_of(entry.value)) for path in node.files or ())
+    if entry.key == "field":
+        return node.field is not None or _is_nothing(entry.value)
     return entry.key in _SAME_READING
 
 
@@ -150,13 +154,20 @@ def _take_files(it: Interpreter, node: DatasetNode, files: Node, folder: str | N
     if listed is not None:
         node.files = listed
         node.members = {
-            "train": DatasetNode(files.span, files=listed, split="train", streaming=node.streaming, loaded=True)
+            "train": DatasetNode(
+                files.span, files=listed, field=node.field, split="train", streaming=node.streaming, loaded=True
+            )
         }
     elif isinstance(files, Mapping):
         node.members = {}
         for key, entry in files.last.items():
             node.members[key] = DatasetNode(
-                entry.value.span, files=paths(entry.value), split=key, streaming=node.streaming, loaded=True
+                entry.value.span,
+                files=paths(entry.value),
+                field=node.field,
+                split=key,
+                streaming=node.streaming,
+                loaded=True,
             )
         every = [member.files for member in node.members.values()]
         if not files.open_ended and all(part is not None for part in every):
@@ -210,6 +221,7 @@ def _member(node: DatasetNode, name: str, span: Span) -> DatasetNode:
     return DatasetNode(
         node.span,
         files=files,
+        field=node.field,
         hub=node.hub if not unseen else None,
         subset=node.subset,
         split=name,
@@ -276,9 +288,12 @@ def _from_file(it: Interpreter, site: Site, origin: str) -> Node | None:
     node = DatasetNode(
         site.whole,
         files=paths,
+        field=text_of(site.get("field", 5)) if origin.endswith(".from_json") and not frame else None,
         form="frame" if frame else "dataset",
         loaded=not frame,
     )
+    if not frame and (site.open_ended or not all(_same_reading(entry, node) for entry in site.keywords)):
+        return changed(node, Operation("unknown", None, site.span))
     if frame and not _reads_all(site, paths or ()):
         return changed(node, Operation("unknown", None, site.span))
     if frame and number_of(site.get("nrows")) is not None:

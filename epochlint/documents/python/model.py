@@ -225,11 +225,13 @@ class DatasetNode(Node):
     it is the concatenation of. All None or empty: the source is not known.
     `split` is None where no single split has been taken (a DatasetDict; `members` then holds what is known of it).
     `mixing`: how the parts are put together where not one after the other, as (strategy, shares) of
-    `interleave_datasets`. `loaded`: `datasets` reads the files itself.
+    `interleave_datasets`. `loaded`: `datasets` reads the files itself; `field`: the key of a JSON file's object under
+    which it looks for the rows.
     `rewritten`: the rows stay as many, and hold something else than the files (a plain map, a renamed column).
     """
 
     __slots__ = (
+        "field",
         "files",
         "form",
         "hub",
@@ -251,6 +253,7 @@ class DatasetNode(Node):
         span: Span,
         *,
         files: tuple[str, ...] | None = None,
+        field: str | None = None,
         hub: str | None = None,
         subset: str | None = None,
         split: str | None = None,
@@ -269,6 +272,7 @@ class DatasetNode(Node):
         self.loaded = loaded
         self.rewritten = rewritten
         self.files = files
+        self.field = field
         self.hub = hub
         self.subset = subset
         self.split = split

@@ -437,8 +437,8 @@ def same(one: Node, other: Node, depth: int = 0) -> bool:
 
 
 def same_source(one: DatasetNode, other: DatasetNode, depth: int = 0) -> bool:
-    if (one.files, one.hub, one.subset, one.split, one.streaming, one.rows, one.form) != (
-        other.files, other.hub, other.subset, other.split, other.streaming, other.rows, other.form,
+    if (one.files, one.field, one.hub, one.subset, one.split, one.streaming, one.rows, one.form) != (
+        other.files, other.field, other.hub, other.subset, other.split, other.streaming, other.rows, other.form,
     ):  # fmt: skip
         return False
     if one.members is not other.members or one.replaced or other.replaced or len(one.parts) != len(other.parts):
@@ -502,7 +502,8 @@ def _join_datasets(one: DatasetNode, other: DatasetNode) -> DatasetNode:
 
 
 _COPIED = (
-    "files", "form", "hub", "loaded", "members", "mixing", "parts", "rewritten", "rows", "split", "streaming", "subset",
+    "field", "files", "form", "hub", "loaded", "members", "mixing", "parts", "rewritten", "rows", "split", "streaming",
+    "subset",
 )  # fmt: skip
 
 

@@ -178,6 +178,7 @@ def _held_out(run: Run, data: DatasetNode) -> DatasetNode:
     return DatasetNode(
         data.span,
         files=data.files,
+        field=data.field,
         hub=data.hub,
         subset=data.subset,
         split=data.split,
@@ -251,6 +252,7 @@ def sources(data: DatasetNode, entry: Entry, base: str, run: Run) -> Iterator[Da
     yield DataSource(
         data.span if data.span.source.path == run.source.path else entry.key_span,
         paths=data.files if data.files is not None else ((data.hub,) if data.hub and _is_path(data.hub) else ()),
+        field=data.field,
         base=base,
         hub=data.hub,
         split=data.split,
