@@ -14,7 +14,7 @@ from json.decoder import scanstring  # type: ignore[attr-defined]
 from epochlint.documents import comments
 from epochlint.documents.document import Problem, Scalar
 from epochlint.documents.python import may_train
-from epochlint.documents.python.model import Cell, Output, PythonDocument
+from epochlint.documents.python.model import Cell, Output, PythonDocument, Unknown
 from epochlint.source import Excerpt, Span
 
 TYPE_CHECKING = False
@@ -388,8 +388,14 @@ def _cell_tree(document: PythonDocument, cell: Cell) -> ast.Module | None:
             document.commands.append(_part(cell.source, magic.end(), len(text)))
         if name in ("writefile", "file"):
             words = [word for word in magic[0].split()[1:] if not word.startswith("-")]
-            if len(words) == 1 and words == magic[0].split()[1:] and not set(words[0]) & set("${}"):
-                document.files[words[0].strip("'\"")] = _part(cell.source, magic.end(), len(text))
+            if len(words) == 1 and not set(words[0]) & set("${}"):
+                from epochlint.documents.python.written import keep
+
+                path, content = words[0].strip("'\""), _part(cell.source, magic.end(), len(text))
+                if words == magic[0].split()[1:]:
+                    keep(document.files, path, content)
+                elif path in document.files:  # appended to
+                    keep(document.files, path, Unknown(content.span(0, 0), "it is appended to"))
         if name not in _PYTHON_MAGICS:
             return None
         text = (

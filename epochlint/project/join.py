@@ -540,6 +540,8 @@ class Joiner:
         """`versions`, and for packages that nothing says anything about, what the launch asks for, and what the file
         or the settings assume."""
         found = self.versions(folder)
+        if launch is not None and launch.document.source.path == document.source.path:
+            document = launch.document  # a config that it writes itself: what stands around it counts
         if document.syntax in ("notebook", "python"):
             for package, versions in of_notebook(document).items():
                 if package not in self.assumed:

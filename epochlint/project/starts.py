@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from epochlint.documents.document import Node
 from epochlint.project.evaluated import PYTHONS
 from epochlint.project.joined import Launch
 from epochlint.project.kubernetes import manifests
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from epochlint.project.joined import Joined
     from epochlint.project.lookup import Lookup
     from epochlint.project.sweeps import Corner
-    from epochlint.source import Source
+    from epochlint.source import Excerpt, Source
 
 VALUES = ("yaml", "json", "toml", "hcl", "sql")
 """The syntaxes of documents that hold values: configs."""
@@ -49,8 +50,9 @@ class Starts:
         if document.syntax in PYTHONS and "sagemaker" in document.source.text and "entry_" in document.source.text:
             yield from self._jobs(path, document)
         document = self._with_sourced(path, document)
-        self._keep_written(path, document)
         commands = list(_commands(document))
+        if commands or document.syntax == "shell":
+            self._keep_written(path, document)
         if not commands:
             return
         from epochlint.project.launch import interpret
@@ -62,18 +64,15 @@ class Starts:
                 yield Launch(start, document, os.path.join(folder, command.folder or ""), corner)
 
     def _keep_written(self, path: str, document: Document) -> None:
-        """The configs that a shell script writes before it starts something with them."""
-        for name, node in getattr(document, "files", {}).items():
-            from epochlint.documents.embedded import written_inside
-            from epochlint.documents.read import read, syntax_of_name
-            from epochlint.documents.shell.document import filled
+        """The configs that a script or a notebook writes before it starts something with them."""
+        for name, content in getattr(document, "files", {}).items():
+            from epochlint.documents.read import syntax_of_name
 
-            word = filled(node)
             syntax = syntax_of_name(name)
-            if word is not None and syntax in VALUES and not name.startswith(("/", "~")):
-                text = read(written_inside(word), syntax)
-                if text is not None:
-                    self._lookup.write(os.path.normpath(os.path.join(os.path.dirname(path), name)), text)
+            if syntax in VALUES and not name.startswith("~"):
+                held = _held(content, syntax)
+                if held is not None:
+                    self._lookup.write(os.path.normpath(os.path.join(os.path.dirname(path), name)), held)
 
     def _jobs(self, path: str, document: Document) -> Iterator[Launch]:
         """The scripts of the project that a program's estimators start elsewhere."""
@@ -110,6 +109,7 @@ class Starts:
         from epochlint.project.launch import interpret
 
         folder = os.path.dirname(path)
+        self._keep_written(path, python)
         for command in spawned.commands(python):
             start = interpret(command)
             if start is not None:
@@ -121,6 +121,8 @@ class Starts:
             path = self._lookup.resolve(named.raw, launch.folder)
             document = self._lookup.read(path) if path is not None and self._lookup.has_file(path) else None
             if path is not None and document is not None and document.syntax in VALUES:
+                if not self._lookup.is_inside(path, self._lookup.root(launch.folder)):
+                    path = os.path.join(launch.folder, os.path.basename(path))  # it writes `/content/x.yaml` itself
                 found.append((path, document))
         for named in launch.start.configs("body"):
             from epochlint.documents import json_document
@@ -146,6 +148,21 @@ class Starts:
         return [path for path in found if path is not None and self._lookup.is_file(path)]
 
 
+def _held(content: Node | Excerpt, syntax: str) -> Document | None:
+    """The document of a file that is written: with a text, or with a value that is dumped."""
+    from epochlint.documents.document import Document, Mapping
+    from epochlint.documents.embedded import written_inside
+    from epochlint.documents.read import read
+    from epochlint.documents.shell.document import filled
+
+    if isinstance(content, Mapping):
+        return Document(content.span.source, syntax, [content])
+    if not isinstance(content, Node):
+        return read(content, syntax)
+    word = filled(content)
+    return read(written_inside(word), syntax) if word is not None else None
+
+
 def config_elsewhere(launch: Launch) -> bool:
     """Whether a launch names a config; asked where none of those that it names is here."""
     return any(named.raw.endswith(CONFIG_NAMES) for named in launch.start.configs("config"))
@@ -164,6 +181,11 @@ def _commands(document: Document) -> Iterator[tuple[Command, Corner | None]]:
             for excerpt in excerpts:
                 for command in shell.read(excerpt).launches:
                     yield command, None
+        from epochlint.documents.python import PythonDocument, may_spawn, spawned
+
+        if isinstance(document, PythonDocument) and may_spawn(document.source.text):
+            for command in spawned.commands(document):
+                yield command, None
     elif document.syntax in ("yaml", "json"):
         for command in manifests(document):
             yield command, None

@@ -11,7 +11,7 @@ import re
 from collections import Counter
 
 from epochlint.documents.document import Entry, Mapping, Node, Scalar
-from epochlint.documents.python import classes, commands, datasets, files, library, methods, parsers, paths
+from epochlint.documents.python import classes, commands, datasets, files, library, methods, parsers, paths, written
 from epochlint.documents.python.model import Call, DatasetNode, Reference, Unknown
 from epochlint.documents.python.spawned import SPAWNERS
 from epochlint.documents.python.values import (
@@ -222,6 +222,8 @@ def _method(it: Interpreter, method: Method, site: Site) -> Node:
         found = commands.tap_arguments(it, receiver, site)
     elif isinstance(receiver, (File, Contents)):
         found = files.method(it, receiver, name, site)
+    elif isinstance(receiver, written.Target):
+        found = written.method(it, receiver, name, site)
     elif isinstance(receiver, Function):
         # @ray.remote, Modal, Celery, click: the function is run somewhere, with these arguments.
         if name in ("remote", "local", "spawn", "delay", "callback", "call", "run"):

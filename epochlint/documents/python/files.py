@@ -5,6 +5,7 @@ from __future__ import annotations
 import posixpath
 
 from epochlint.documents.document import Document, Entry, Mapping, Node, Scalar, Sequence, Unresolved
+from epochlint.documents.python import written
 from epochlint.documents.python.model import DatasetNode, Load, Unknown
 from epochlint.documents.python.values import (
     Contents,
@@ -41,7 +42,7 @@ def _open(it: Interpreter, site: Site, origin: str) -> Node | None:
     mode = text_of(site.get("mode", 1)) or "r"
     reference = it.record(site, "open", "builtins.open")
     if any(letter in mode for letter in "wax"):
-        return Unknown(site.whole, "a file that is written")
+        return written.target(it, site, path, mode)
     return File(site.whole, path, reference)
 
 
@@ -71,7 +72,9 @@ def path_method(it: Interpreter, receiver: Scalar, name: str, site: Site) -> Nod
         return Contents(site.whole, receiver)
     if name == "open":
         mode = text_of(site.get("mode", 0)) or "r"
-        return Unknown(site.whole, "a file that is written") if mode[:1] in "wax" else File(site.whole, receiver)
+        return written.target(it, site, receiver, mode) if mode[:1] in "wax" else File(site.whole, receiver)
+    if name in ("write_text", "write_bytes"):
+        return written.whole_text(it, site, receiver)
     if name in ("resolve", "absolute", "as_posix", "__str__"):
         return receiver
     if name == "joinpath":
@@ -160,9 +163,9 @@ def _loader(
         if path is None and by_path and given is not None:
             path = given
         if path is None and isinstance(given, Scalar) and isinstance(given.value, str):
-            written = _written(it, given, origin.partition(".")[0], typing, form)
-            if written is not None:
-                return written
+            held = _held(it, given, origin.partition(".")[0], typing, form)
+            if held is not None:
+                return held
         if path is None:
             return Unknown(site.whole, f"what {site.callee}() reads is not visible")
         return loaded(it, path, _shown(origin), site.whole, typing, form)
@@ -170,7 +173,7 @@ def _loader(
     return load
 
 
-def _written(it: Interpreter, given: Scalar, loader: str, typing: Typing, form: str) -> Node | None:
+def _held(it: Interpreter, given: Scalar, loader: str, typing: Typing, form: str) -> Node | None:
     """What a loader makes of a text that the script holds itself: `yaml.safe_load(\"\"\"lr: 2e-4\"\"\")`."""
     text = given.value
     if not isinstance(text, str) or len(text) > LARGEST_TEXT:
@@ -473,9 +476,8 @@ HANDLERS: dict[str, Callable[[Interpreter, Site, str], Node | None]] = {
     "omegaconf.OmegaConf.from_cli": _from_cli,
     "omegaconf.OmegaConf.to_container": _to_container,
     "omegaconf.OmegaConf.to_object": _to_container,
-    **dict.fromkeys(
-        ("omegaconf.OmegaConf.resolve", "omegaconf.OmegaConf.set_struct", "omegaconf.OmegaConf.save"), _nothing
-    ),
+    **dict.fromkeys(("omegaconf.OmegaConf.resolve", "omegaconf.OmegaConf.set_struct"), _nothing),
+    **written.HANDLERS,
 }
 
 

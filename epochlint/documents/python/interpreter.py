@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from epochlint.documents.python.model import Call, Load, Parser
     from epochlint.documents.python.syntax import Locator
     from epochlint.documents.python.values import ParserValue, Site
+    from epochlint.documents.python.written import Target
     from epochlint.source import Source, Span
 
     # (dotted name, dots in front, the importing text) -> the module's locator and tree, where it is the project's.
@@ -106,6 +107,7 @@ class Interpreter:
         self.parsers: list[Parser] = []
         self.loads: list[Load] = []
         self.loaded: dict[str, Document | None] = {}
+        self.targets: list[Target] = []  # files that the script writes
         self.imports: dict[str, str] = {}
         self.stars: list[str] = []
         self.set_variables = Table(at.source.span(0, 0), [], None)

@@ -468,7 +468,8 @@ class PythonDocument(Document):
 
     `imports`: local name -> dotted origin. `stars`: the modules of star imports. `environment`: variables that the
     program sets itself (`os.environ["CUDA_VISIBLE_DEVICES"] = "0"`). `commands`: the shell lines of a notebook.
-    `files`: the texts that a notebook writes to files (`%%writefile train.yaml`), by path. `texts`: the program's own
+    `files`: what the program writes to files (`json.dump(args, open("train.json", "w"))`, `%%writefile train.yaml`), by
+    path: a text, the dumped value, or an `Unknown`. `texts`: the program's own
     text, and those of the project's modules that it imports. `names`: what the names of a module that is itself a
     config hold at its end (key spans where they are assigned last); None where nobody asked.
     """
@@ -498,7 +499,7 @@ class PythonDocument(Document):
         self.environment = Mapping(source.span(0, 0), [])
         self.cells: list[Cell] = []
         self.commands: list[Excerpt] = []
-        self.files: dict[str, Excerpt] = {}
+        self.files: dict[str, Node | Excerpt] = {}
         self.outputs: list[Output] = []
         self.texts: list[str] = [source.text]
         self.names: Mapping | None = None

@@ -10,6 +10,7 @@ from epochlint.documents.python.interpreter import BudgetError, Interpreter
 from epochlint.documents.python.model import PythonDocument
 from epochlint.documents.python.syntax import program
 from epochlint.documents.python.values import export
+from epochlint.documents.python.written import keep_all
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -71,6 +72,7 @@ def run(interpreter: Interpreter, pieces: list[tuple[Locator, ast.Module]], docu
         read_uncalled(interpreter)
         document.calls = merged(interpreter)
         document.environment = interpreter.set_variables
+        keep_all(interpreter, document)
     except BudgetError:
         document.problems.append(Problem("too-large", "not analysed: it would take too long", span))
     except (RecursionError, MemoryError):
