@@ -33,6 +33,7 @@ learning_rate: 0.0002
 max_steps: 100
 warmup_steps: 300
 """
+LOADED = f'import yaml\nconfig = yaml.safe_load("""\n{AXOLOTL}""")\n'
 DUMP = ARGS + 'json.dump(args, open("train_llama3.json", "w", encoding="utf-8"), indent=2)\n'
 TRAIN = "!llamafactory-cli train train_llama3.json"
 
@@ -72,11 +73,7 @@ def test_a_notebook_dumps_its_config(cells: tuple[str, ...]) -> None:
     [
         (f'text = """\n{AXOLOTL}"""\nlearning_rate = 1\nopen("a.yaml", "w").write(text)', "!axolotl train a.yaml"),
         (f"%%writefile a.yaml\n{AXOLOTL}", "!accelerate launch -m axolotl.cli.train a.yaml"),
-        (
-            f'import yaml\nconfig = yaml.safe_load("""\n{AXOLOTL}""")\nwith open("/content/a.yaml", "w") as f:\n'
-            + "    yaml.dump(config, f)",
-            "!accelerate launch -m axolotl.cli.train /content/a.yaml",
-        ),
+        (LOADED + 'open("/content/a.yaml", "w").write(yaml.dump(config))', "!axolotl train /content/a.yaml"),
     ],
 )
 def test_a_notebook_writes_a_text(cells: tuple[str, ...]) -> None:

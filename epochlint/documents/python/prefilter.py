@@ -52,7 +52,7 @@ WORDS = (
 _SPAWNING = ("subprocess.", "os.system(", "os.popen(", "os.exec", "Popen(", "check_call(")
 _STARTED = (
     "accelerate", "torchrun", "torch.distributed", "deepspeed", "llamafactory", "axolotl", "swift",
-    "train.py", "train_",
+    "train.py", "train_", '"tune"', "'tune'", "tune run ",
 )  # fmt: skip
 
 
