@@ -110,6 +110,17 @@ def test_what_cannot_be_known_stays_unknown(cells: tuple[str, ...]) -> None:
     assert len(runs) == 1
 
 
+@pytest.mark.parametrize("params", ["json.loads(form.value)", "{**settings()}", "choose() or {}"])
+def test_a_section_that_is_not_known_leaves_nothing_to_defaults(params: str) -> None:
+    """AutoTrain's settings stand in `params`: what stands there may set the batch, too."""
+    config = f"""{{"task": "llm-sft", "base_model": "m", "data": {{"path": "d"}}, "params": {params}}}"""
+    dump = f'import json, yaml\nconfig = {config}\nyaml.dump(config, open("config.yml", "w"))'
+    report = check_project({"a.ipynb": notebook(dump, "!autotrain --config config.yml"), ".git/HEAD": ""})
+    (run,) = report.runs
+    assert [run.scenarios.fact(name).value for name in ("per_device_batch", "accumulation", "epochs")] == [None] * 3
+    assert report.findings == []
+
+
 def test_a_file_on_disk_is_the_one_that_is_meant() -> None:
     disk = json.dumps({"stage": "sft", "model_name_or_path": "m", "max_steps": 7, "output_dir": "o"})
     files = {"a.ipynb": notebook(DUMP, TRAIN), "train_llama3.json": disk}

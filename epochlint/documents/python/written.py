@@ -10,7 +10,7 @@ import json
 import posixpath
 
 from epochlint.documents.document import Entry, Mapping, Node, Scalar, Sequence
-from epochlint.documents.python.model import Derived, Unknown
+from epochlint.documents.python.model import Choice, Derived, Unknown
 from epochlint.documents.python.spawned import SPAWNERS
 from epochlint.documents.python.values import export, rests_on_default, same, text_of
 from epochlint.documents.read import syntax_of_name
@@ -148,12 +148,20 @@ def _read_again(node: Node, form: str, syntax: str) -> Node:
     """A dumped value as a document of its text holds it, each value where the program wrote it."""
     if isinstance(node, Mapping):
         entries = [Entry(one.key, one.key_span, _read_again(one.value, form, syntax)) for one in node.entries]
-        return Mapping(node.span, entries, node.open_ended)
+        # A value that is not known may be a section of settings, of which none is left to its default then.
+        hidden = any(_may_hide_keys(one.value) for one in entries)
+        return Mapping(node.span, entries, node.open_ended or hidden)
     if isinstance(node, Sequence):
         return Sequence(node.span, [_read_again(item, form, syntax) for item in node.items])
     if isinstance(node, Scalar) and isinstance(node.value, _PLAIN) and not (isinstance(node, Derived) and node.default):
         return _scalar(node.span, node.value, form, syntax)
     return node if isinstance(node, Unknown) else Unknown(node.span, "it is known only when the program runs")
+
+
+def _may_hide_keys(node: Node) -> bool:
+    if isinstance(node, Choice):
+        return any(_may_hide_keys(option) for option in node.options)
+    return node.open_ended if isinstance(node, Mapping) else isinstance(node, Unknown)
 
 
 def _scalar(span: Span, value: object, form: str, syntax: str) -> Scalar:
