@@ -61,8 +61,11 @@ _DEFAULTS: dict[str, object] = {
 }
 
 
+_DATA = frozenset({"chat_template", "column_mapping", "train_split", "valid_split"})
+
+
 def recognise(document: Document) -> list[Mapping]:
-    """A mapping with a task, a model, and data or parameters."""
+    """A mapping with a task, a model, and data in its manner, or parameters and a place to train in."""
     return [
         mapping
         for mapping in document.mappings()
@@ -71,7 +74,8 @@ def recognise(document: Document) -> list[Mapping]:
         and (
             mapping.find("data", "column_mapping") is not None
             if mapping.mapping("params") is None
-            else "backend" in mapping or mapping.mapping("data") is not None
+            else "backend" in mapping
+            or ((data := mapping.mapping("data")) is not None and not _DATA.isdisjoint(data.last))
         )
     ]
 

@@ -69,7 +69,7 @@ class _Judge:
         epochs = self.reading.node("training", "epochs")
         if is_null(epochs):
             self.refuse(("training", "epochs"), "epochs must be a number, not null")
-        elif isinstance(epochs, Scalar) and isinstance(epochs.value, float) and epochs.value == int(epochs.value):
+        elif isinstance(epochs, Scalar) and isinstance(epochs.value, float) and epochs.value.is_integer():
             self.refuse(("training", "epochs"), f"epochs must be a whole number, not {epochs.raw}")
         word = text_of(self.reading.node("training", "schedule"))
         if word is not None and word.isalpha() and word not in _SCHEDULES:

@@ -26,17 +26,27 @@ if TYPE_CHECKING:
 LABEL = "megatron-bridge"
 CALLS: frozenset[str] = frozenset()
 LOADER = Loader("OmegaConf", converts_text=False, reads_plain=True)
-_LENGTHS = ("train_iters", "train_samples")
+_LENGTHS = frozenset({"train_iters", "train_samples"})
+_BATCHES = frozenset({"global_batch_size", "micro_batch_size"})
+_SCHEDULE = frozenset({
+    "lr_decay_iters", "lr_decay_samples", "lr_decay_style", "lr_warmup_fraction", "lr_warmup_iters",
+    "lr_warmup_samples",
+})  # fmt: skip
 
 
 def recognise(document: Document) -> list[Mapping]:
+    """A length in iterations or samples, or in epochs, with Megatron's names beside it: many a program counts
+    `train_iters` in a section `train`."""
     found = []
     for mapping in document.mappings():
-        train = mapping.mapping("train")
-        schedule = mapping.mapping("scheduler")
-        theirs = schedule is not None and any(entry.key.startswith("lr_") for entry in schedule.entries)
-        by_epochs = theirs and train is not None and "num_epochs" in train and "global_batch_size" in train
-        if train is not None and (by_epochs or any(key in train for key in _LENGTHS)):
+        train, schedule = mapping.mapping("train"), mapping.mapping("scheduler")
+        if train is None:
+            continue
+        scheduled = schedule is not None and not _SCHEDULE.isdisjoint(schedule.last)
+        by_batch = not _BATCHES.isdisjoint(train.last)
+        if (not _LENGTHS.isdisjoint(train.last) and (scheduled or by_batch)) or (
+            scheduled and "num_epochs" in train and "global_batch_size" in train
+        ):
             found.append(mapping)
     return found
 

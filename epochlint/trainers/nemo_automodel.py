@@ -35,11 +35,18 @@ LOADER = Loader("NeMo Automodel", converts_text=True, reads_none=True)  # every 
 _MOST = 1_000_000  # steps of which the checkpoints are counted one by one
 
 
+_STEPS = frozenset({
+    "ckpt_every_steps", "global_batch_size", "local_batch_size", "max_steps", "num_epochs", "val_every_steps",
+})  # fmt: skip
+
+
 def recognise(document: Document) -> list[Mapping]:
+    """A step scheduler that counts updates; that of PyTorch counts steps of a rate."""
     return [
         mapping
         for mapping in document.mappings()
-        if mapping.mapping("step_scheduler") is not None
+        if (steps := mapping.mapping("step_scheduler")) is not None
+        and not _STEPS.isdisjoint(steps.last)
         and ("recipe" in mapping or "model" in mapping or "dataset" in mapping)
     ]
 

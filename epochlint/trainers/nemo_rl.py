@@ -46,15 +46,26 @@ _DEEPEST = 8
 _FILES = (".yaml", ".yml")
 
 
+_OF_POLICY = frozenset({
+    "dtensor_cfg", "generation", "logprob_batch_size", "max_total_sequence_length", "megatron_cfg", "model_name",
+    "train_global_batch_size", "train_micro_batch_size",
+})  # fmt: skip
+_OF_ALGORITHM = frozenset({"max_num_steps", "max_num_epochs", "val_period", "num_prompts_per_step"})
+
+
 def recognise(document: Document) -> list[Mapping]:
-    """A policy beside an algorithm or a cluster; or a file that inherits from one and changes such blocks."""
+    """A policy of its own beside an algorithm or a cluster; or a file that inherits from one and changes such blocks.
+    Programs for robots and games have policies, too."""
     found = []
     for mapping in document.mappings():
         policy = mapping.mapping("policy")
-        algorithm = any(mapping.mapping(name) is not None for name in _ALGORITHMS)
+        algorithms = [one for name in _ALGORITHMS if (one := mapping.mapping(name)) is not None]
         inherits = any(name.endswith(_FILES) for name in _names(mapping.entry("defaults")))
-        blocks = algorithm or any(mapping.mapping(name) is not None for name in ("checkpointing", "cluster"))
-        if (policy is not None and (algorithm or inherits or "cluster" in mapping)) or (blocks and inherits):
+        blocks = algorithms or any(mapping.mapping(name) is not None for name in ("checkpointing", "cluster"))
+        own = policy is not None and (
+            not _OF_POLICY.isdisjoint(policy.last) or any(not _OF_ALGORITHM.isdisjoint(one.last) for one in algorithms)
+        )
+        if (own and (algorithms or "cluster" in mapping)) or ((blocks or policy is not None) and inherits):
             found.append(mapping)
     return found
 

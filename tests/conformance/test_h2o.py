@@ -93,3 +93,9 @@ def test_misspelt_keys_are_dropped() -> None:
     del case["config"]["training"]["grad_accumulation"]
     findings = check_project(project(case), {}, ["config.yaml"]).findings
     assert ("CFG003", "warning") in {(finding.code, finding.level) for finding in findings}
+
+
+@pytest.mark.parametrize("epochs", [".nan", ".inf"])
+def test_epochs_that_no_run_can_have_stop_nothing(epochs: str) -> None:
+    config = f"llm_backbone: a\ntraining: {{epochs: {epochs}}}\ndataset: {{train_dataframe: a.csv}}\n"
+    assert len(check_project({"config.yaml": config}).runs) == 1
