@@ -103,10 +103,15 @@ def _cadence(taker: Taker) -> None:
         taker.derive("validated", Known(held, DERIVED))
 
 
+def _whole(every: Known) -> bool:
+    """Whether a cadence is known, and one of whole steps or none."""
+    return every.exact and (every.number is None or every.number % 1 == 0)
+
+
 def _due(get: Get, total: int, per_epoch: int) -> set[int] | None:
     """The steps after which a checkpoint is due."""
     every, passes = get("checkpoint_every"), get("at_passes")
-    if not every.exact or not passes.exact or per_epoch < 1 or total > _MOST:
+    if not _whole(every) or not passes.exact or per_epoch < 1 or total > _MOST:
         return None
     step = int(every.number) if every.number else per_epoch
     due = set(range(step, total + 1, step)) | ({total} if total else set())
@@ -124,7 +129,7 @@ def _evaluations(get: Get, total: int, per_epoch: int) -> int | None:
     held, every, due = get("validated"), get("validate_every"), _due(get, total, per_epoch)
     if held.value is False:
         return 0
-    if held.value is not True or due is None or not every.exact:
+    if held.value is not True or due is None or not _whole(every):
         return None
     return len(due | set(range(int(every.number), total + 1, int(every.number)))) if every.number else len(due)
 

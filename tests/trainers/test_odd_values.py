@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-import ast
-import re
-from functools import lru_cache
 from importlib import import_module
-from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 import yaml
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-import epochlint.trainers
 from epochlint.documents import yaml_document
+from epochlint.documents.document import Mapping
 from epochlint.run.known import Known
 from epochlint.run.scenarios import Scenarios
 from epochlint.run.versions import Versions
@@ -30,16 +24,16 @@ VALUES = (
 
 
 class Base:
-    """A config that its reader takes, whose values are exchanged; `modules` hold the names of its keys."""
+    """A config that its reader takes, whose values are exchanged."""
 
-    def __init__(self, text: str, *modules: str, command: tuple[str, ...] = (), section: str = "") -> None:
+    def __init__(self, text: str, module: str, command: tuple[str, ...] = (), section: str = "") -> None:
         self.text = text
-        self.modules = modules
+        self.module = module
         self.command = command
         self.section = section
 
     def __repr__(self) -> str:
-        return " ".join((self.modules[0], *self.command[1:]))
+        return " ".join((self.module, *self.command[1:]))
 
 
 _NEMO = """
@@ -59,45 +53,45 @@ loss_fn: {force_on_policy_ratio: true}
 _CALL = "{effective_batch_size: 8, max_batch_len: 10, num_epochs: 1, lora: {rank: 1}, fsdp_options: {a: 1}}"
 _MIXED = "{model_name_or_path: a, dataset_mixer_list: [a, 1.0], use_slow_tokenizer: true, with_tracking: true}"
 BASES = (
-    Base(_NEMO + "sft: {max_num_steps: 3}", "nemo_rl", "nemo_rl_checks", "omegaconf"),
-    Base(_NEMO + "grpo: {num_prompts_per_step: 2, async_grpo: {enabled: no}}", "nemo_rl", "nemo_rl_checks"),
+    Base(_NEMO + "sft: {max_num_steps: 3}", "nemo_rl"),
+    Base(_NEMO + "grpo: {num_prompts_per_step: 2, async_grpo: {enabled: no}}", "nemo_rl"),
     Base(
         "{step_scheduler: {global_batch_size: 8}, model: {a: 1}, optimizer: {lr: 1}, lr_scheduler: {min_lr: 0},"
         "checkpoint: {enabled: true}, validation_dataset: {a: 1}, distributed: {tp_size: 1}, packed_sequence: {a: 1}}",
-        "nemo_automodel", "nemo_automodel_checks",
+        "nemo_automodel",
     ),
     Base(
         "{train: {train_iters: 3, global_batch_size: 8}, scheduler: {lr_warmup_iters: 1}, optimizer: {lr: 1},"
         "model: {tensor_model_parallel_size: 1}}",
-        "megatron_bridge", "megatron_bridge_checks",
+        "megatron_bridge",
     ),
     Base(
         "{model_type: llm, base_model: a, input_features: [{name: a, type: text}], output_features: [{name: b}],"
         "trainer: {type: finetune, optimizer: {type: adam}, learning_rate_scheduler: {decay: linear}}, adapter:"
         "{type: lora}, quantization: {bits: 4}, preprocessing: {split: {type: random}}, prompt: {template: '{a}'}}",
-        "ludwig", "ludwig_refusals",
+        "ludwig",
     ),
     Base(
         "{llm_backbone: a, training: {epochs: 1}, dataset: {train_dataframe: a.csv}, environment: {gpus: ['0']},"
         "architecture: {backbone_dtype: int4}, logging: {logger: None}}",
-        "h2o", "h2o_refusals",
+        "h2o",
     ),
     Base(
         "{task: llm-sft, base_model: a, project_name: b, backend: local, data: {path: a, column_mapping: {a: b}},"
         "params: {epochs: 1}, hub: {username: a}}",
-        "autotrain", "autotrain_refusals",
+        "autotrain",
     ),
     Base(
         "train: {effective_batch_size: 8, max_batch_len: 10, additional_args: {warmup_steps: 1}, lora: {rank: 1}}",
-        "instructlab", "instructlab_refusals", section="train",
+        "instructlab", section="train",
     ),
     *(
-        Base(_CALL, "instructlab", "instructlab_refusals", command=("call", name))
-        for name in ("instructlab.training.TrainingArgs", "training_hub.sft", "training_hub.osft", "training_hub.lora_sft")
+        Base(_CALL, "instructlab", command=("call", f"training_hub.{name}"))
+        for name in ("TrainingArgs", "sft", "osft", "lora_sft")
     ),
     Base(
         "{training_data_path: a, model_name_or_path: b, output_dir: c, num_train_epochs: 1, peft_method: lora}",
-        "fms_hf_tuning", "fms_refusals",
+        "fms_hf_tuning",
     ),
     *(
         Base(_MIXED, "open_instruct", command=("python", f"open_instruct/{name}.py"))
@@ -109,7 +103,7 @@ BASES = (
         "{model: {_component_: torchtune.models.llama3.lora_llama3_8b}, optimizer: {_component_: torch.optim.AdamW},"
         "tokenizer: {_component_: torchtune.models.llama3.llama3_tokenizer}, loss: {_component_: a}, epochs: 1,"
         "dataset: {_component_: torchtune.datasets.alpaca_dataset, packed: true}, lr_scheduler: {_component_: a}}",
-        "torchtune", "torchtune_keys", "torchtune_rows",
+        "torchtune",
         command=("cli", "tune", "run", "lora_finetune_single_device"),
     ),
     Base(
@@ -120,26 +114,40 @@ BASES = (
 )  # fmt: skip
 
 
-@lru_cache(maxsize=None)
-def _names(modules: tuple[str, ...]) -> list[str]:
-    """All words in the code of the modules: their keys are among them."""
-    folder = Path(epochlint.trainers.__file__).parent
-    trees = [ast.parse((folder / f"{module}.py").read_text(encoding="utf-8")) for module in modules]
-    constants = [node.value for tree in trees for node in ast.walk(tree) if isinstance(node, ast.Constant)]
-    return sorted({one for one in constants if isinstance(one, str) and re.fullmatch(r"[A-Za-z_]\w*", one)})
+class _Asked(dict[str, Any]):
+    """The top of a reading, which notes the keys that are looked for."""
+
+    def __init__(self, top: dict[str, Any], asked: set[tuple[str, ...]]) -> None:
+        super().__init__(top)
+        self.asked = asked
+
+    def get(self, key: str, default: Any = None) -> Any:
+        self.asked.add((key,))
+        return super().get(key, default)
+
+    def __contains__(self, key: object) -> bool:
+        self.asked.add((str(key),))
+        return super().__contains__(key)
 
 
-def _places(base: Base) -> list[tuple[str, ...]]:
-    """Every key that is there, and every key of the reader's in every section that is there."""
+class _Noting(Reading):
+    """A reading that notes the paths that are looked for; those made of it do so, too."""
 
-    def below(tree: dict[str, Any], path: tuple[str, ...]) -> list[tuple[str, ...]]:
-        own = [(*path, key) for key in sorted({*tree, *_names(base.modules)})]
-        return own + [
-            place for key, one in tree.items() if isinstance(one, dict) for place in below(one, (*path, key))
-        ]
+    asked: ClassVar[set[tuple[str, ...]]] = set()
+    __slots__ = ()
 
-    tree = yaml.safe_load(base.text)
-    return below(tree[base.section] if base.section else tree, (base.section,) if base.section else ())
+    @property
+    def top(self) -> dict[str, Any]:
+        return _Asked(super().top, self.asked)
+
+    def entry(self, *path: str) -> Any:
+        self.asked.add(path)
+        return super().entry(*path)
+
+    def over(self, layers: Any) -> Reading:
+        made = super().over(layers)
+        made.__class__ = _Noting
+        return made
 
 
 class _Raw(str):
@@ -154,31 +162,58 @@ def _text(node: object) -> str:
     return node if isinstance(node, _Raw) else yaml.safe_dump(node, default_style='"', width=10_000).strip()
 
 
+def _below(tree: dict[str, Any], path: tuple[str, ...] = ()) -> list[tuple[str, ...]]:
+    """All that is written."""
+    return [
+        place
+        for key, one in tree.items()
+        for place in ((*path, key), *(_below(one, (*path, key)) if isinstance(one, dict) else ()))
+    ]
+
+
+def _read(base: Base, tree: dict[str, Any], kind: type[Reading] = Reading) -> None:
+    trainer = import_module(f"epochlint.trainers.{base.module}")
+    document = yaml_document.read(Source("config.yaml", _text({base.section: tree} if base.section else tree)))
+    trainer.recognise(document)
+    mapping = next(document.mappings())
+    inner = mapping.mapping(base.section) if base.section else mapping
+    assert isinstance(inner, Mapping)
+    via = "call" if base.command[:1] == ("call",) else ""
+    run = trainer.read(kind(document, [Layer(inner)], Versions({}), command=base.command, via=via))
+    run.settings["rows"] = Known(1000)
+    for budget in Scenarios(run):
+        for name in ("total_steps", "warmup_steps", "evaluations", "checkpoints"):
+            budget.fact(name)
+
+
+def _changed(base: Base, changes: dict[tuple[str, ...], str]) -> dict[str, Any]:
+    tree: dict[str, Any] = yaml.safe_load(base.text)
+    tree = tree[base.section] if base.section else tree
+    for path, value in changes.items():
+        block: Any = tree
+        for key in path[:-1]:
+            block = block.setdefault(key, {}) if isinstance(block, dict) else None
+        if isinstance(block, dict):
+            block[path[-1]] = _Raw(value)
+    return tree
+
+
+TOGETHER = 6
+"""Values that are exchanged at a time: more would hide each other, fewer take longer."""
+
+
 @pytest.mark.parametrize("base", BASES, ids=repr)
 def test_a_run_comes_of_it(base: Base) -> None:
-    trainer = import_module(f"epochlint.trainers.{base.modules[0]}")
-
-    @settings(max_examples=40)
-    @given(st.dictionaries(st.sampled_from(_places(base)), st.sampled_from(VALUES), min_size=1, max_size=8))
-    def comes(changes: dict[tuple[str, ...], str]) -> None:
-        tree = yaml.safe_load(base.text)
-        for path, value in changes.items():
-            block = tree
-            for key in path[:-1]:
-                block = block[key] if isinstance(block, dict) else None
-            if isinstance(block, dict):
-                block[path[-1]] = _Raw(value)
-        document = yaml_document.read(Source("config.yaml", _text(tree)))
-        trainer.recognise(document)
-        mapping = next(document.mappings())
-        inner = mapping.mapping(base.section) if base.section else mapping
-        if inner is None:
-            return
-        via = "call" if base.command[:1] == ("call",) else ""
-        run = trainer.read(Reading(document, [Layer(inner)], Versions({}), command=base.command, via=via))
-        run.settings["rows"] = Known(1000)
-        for budget in Scenarios(run):
-            for name in ("total_steps", "warmup_steps", "evaluations", "checkpoints"):
-                budget.fact(name)
-
-    comes()
+    _Noting.asked = set(_below(_changed(base, {})))
+    _read(base, _changed(base, {}), _Noting)
+    places = sorted(path for path in _Noting.asked if path and all(path))
+    assert len(places) > len(_below(_changed(base, {})))
+    groups = -(-len(places) // TOGETHER)  # those of one section stand in different ones
+    for shift in range(len(VALUES)):
+        for begin in range(groups):
+            some = places[begin::groups]
+            changes = {path: VALUES[(at + shift) % len(VALUES)] for at, path in enumerate(some)}
+            try:
+                _read(base, _changed(base, changes))
+            except Exception as wrong:
+                raise AssertionError(f"{base} with {changes}") from wrong

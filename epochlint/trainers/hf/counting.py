@@ -186,7 +186,9 @@ def epoch_ends(get: Get, total: int, per_epoch: int, loop: str, whole: bool) -> 
     if group == 1:
         return plain
     records, effective = get("records").number, get("effective_batch").number
-    if group is None or records is None or not effective:
+    if group is not None and (group < 1 or group % 1):
+        return None
+    if group is None or records is None or not effective or effective < group:
         # At most one step more in each epoch than the total was computed with.
         return plain if -(-total // (per_epoch + 1)) == plain else None
     round_ = int(effective // group)
