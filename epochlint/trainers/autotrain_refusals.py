@@ -10,6 +10,7 @@ from epochlint.documents.document import Mapping, Scalar
 from epochlint.documents.scalars import boolean, number
 from epochlint.run.known import UNKNOWN
 from epochlint.trainers import tables
+from epochlint.trainers.judge import Judge
 from epochlint.trainers.settings import text_of
 from epochlint.trainers.trainer import is_null
 
@@ -35,7 +36,7 @@ _COLUMNS = {
 
 def check(taker: Taker) -> None:
     """Notes everything about a YAML with `data` and `params`; flags are another program's."""
-    judge = _Judge(taker)
+    judge = _Judge(taker, CONSUMER)
     judge.task()
     judge.values()
     judge.words()
@@ -44,15 +45,8 @@ def check(taker: Taker) -> None:
         judge.missing()
 
 
-class _Judge:
-    __slots__ = ("reading", "taker")
-
-    def __init__(self, taker: Taker) -> None:
-        self.taker = taker
-        self.reading = taker.reading
-
-    def refuse(self, key: tuple[str, ...], reason: str) -> None:
-        self.taker.refuse(key, reason, CONSUMER)
+class _Judge(Judge):
+    __slots__ = ()
 
     def task(self) -> None:
         task = text_of(self.reading.node("task"))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from epochlint.documents.document import Scalar, Sequence
 from epochlint.documents.scalars import boolean, number
+from epochlint.trainers.judge import Judge
 from epochlint.trainers.settings import text_of
 from epochlint.trainers.slips import Names, slips
 from epochlint.trainers.trainer import is_null
@@ -38,22 +39,15 @@ _QUANTIZED = ("int4", "int8")
 
 def check(taker: Taker) -> None:
     """Notes everything."""
-    judge = _Judge(taker)
+    judge = _Judge(taker, CONSUMER)
     judge.keys()
     judge.training()
     judge.data()
     judge.together()
 
 
-class _Judge:
-    __slots__ = ("reading", "taker")
-
-    def __init__(self, taker: Taker) -> None:
-        self.taker = taker
-        self.reading = taker.reading
-
-    def refuse(self, path: tuple[str, ...], reason: str) -> None:
-        self.taker.refuse(path, reason, CONSUMER)
+class _Judge(Judge):
+    __slots__ = ()
 
     def keys(self) -> None:
         block = self.reading.mapping("training")
@@ -82,7 +76,7 @@ class _Judge:
         frame = text_of(self.reading.node("dataset", "validation_dataframe"))
         if strategy == "custom" and frame == "None":
             self.refuse(("dataset", "validation_dataframe"), "the strategy custom needs a validation_dataframe")
-        size = self._number("dataset", "validation_size")
+        size = self.number("dataset", "validation_size")
         if strategy == "automatic" and size is not None and size == 1 and "." in self._raw("validation_size"):
             self.refuse(("dataset", "validation_size"), "a share of 1 leaves nothing to train on")
         table = text_of(self.reading.node("dataset", "train_dataframe"))
@@ -109,10 +103,6 @@ class _Judge:
     def _flag(self, *path: str) -> bool | None:
         node = self.reading.node(*path)
         return boolean(node) if isinstance(node, Scalar) else None
-
-    def _number(self, *path: str) -> float | None:
-        node = self.reading.node(*path)
-        return number(node) if isinstance(node, Scalar) else None
 
     def _raw(self, key: str) -> str:
         node = self.reading.node("dataset", key)

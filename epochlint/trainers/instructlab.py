@@ -223,7 +223,7 @@ def _checkpoints(get: Get, total: int, per_epoch: int) -> int | None:
     if samples.number <= 0:
         return found
     records, size = get("records").number, batch.number
-    if records is None or not size or total > _COUNTED:
+    if records is None or not size or total > _COUNTED or samples.number % 1:
         return None
     for pass_ in range(passes):
         seen = (int(pass_ * records + min(step * size, records)) for step in range(1, per_epoch + 1))

@@ -9,6 +9,7 @@ import re
 
 from epochlint.documents.document import Scalar, Sequence
 from epochlint.documents.scalars import number
+from epochlint.trainers.judge import Judge
 from epochlint.trainers.settings import text_of
 from epochlint.trainers.slips import Names, slips
 from epochlint.trainers.tables import nearest
@@ -69,7 +70,7 @@ _NUMBERS = (
 
 def check(taker: Taker) -> None:
     """Notes everything; nothing of a config that only predicts."""
-    judge = _Judge(taker)
+    judge = _Judge(taker, CONSUMER)
     judge.keys()
     judge.values()
     judge.words()
@@ -77,15 +78,8 @@ def check(taker: Taker) -> None:
     judge.prompt()
 
 
-class _Judge:
-    __slots__ = ("reading", "taker")
-
-    def __init__(self, taker: Taker) -> None:
-        self.taker = taker
-        self.reading = taker.reading
-
-    def refuse(self, path: tuple[str, ...], reason: str) -> None:
-        self.taker.refuse(path, reason, CONSUMER)
+class _Judge(Judge):
+    __slots__ = ()
 
     def keys(self) -> None:
         for path, names in ((("trainer",), _TRAINER), (("trainer", "learning_rate_scheduler"), _SCHEDULE)):
@@ -101,20 +95,20 @@ class _Judge:
                 self.refuse(path, f"{path[-1]} must be a number, not a text")
         if is_null(self.reading.node("trainer", "epochs")):
             self.refuse(("trainer", "epochs"), "epochs must be a number, not null")
-        limit = self._number("trainer", "train_steps")
+        limit = self.number("trainer", "train_steps")
         if limit is not None and limit < 0:
             self.refuse(("trainer", "train_steps"), "train_steps must be above 0; leave it out for all epochs")
-        evaluations = self._number("trainer", "learning_rate_scheduler", "warmup_evaluations")
+        evaluations = self.number("trainer", "learning_rate_scheduler", "warmup_evaluations")
         if evaluations is not None and evaluations < 0:
             path = ("trainer", "learning_rate_scheduler", "warmup_evaluations")
             self.refuse(path, "warmup_evaluations must be at least 0")
-        rank = self._number("adapter", "r")
+        rank = self.number("adapter", "r")
         if rank is not None and rank < 1:
             self.refuse(("adapter", "r"), "the rank of an adapter must be at least 1")
-        bits = self._number("quantization", "bits")
+        bits = self.number("quantization", "bits")
         if bits is not None and bits not in (4, 8):
             self.refuse(("quantization", "bits"), f"Ludwig quantizes to 4 or 8 bits, not {bits:g}")
-        cadences = [self._number("trainer", key) for key in ("steps_per_checkpoint", "checkpoints_per_epoch")]
+        cadences = [self.number("trainer", key) for key in ("steps_per_checkpoint", "checkpoints_per_epoch")]
         if all(one is not None and one > 0 for one in cadences):
             reason = "steps_per_checkpoint and checkpoints_per_epoch exclude each other"
             self.refuse(("trainer", "checkpoints_per_epoch"), reason)
@@ -189,7 +183,3 @@ class _Judge:
         answer = text_of(get("column") or get("name")) if get is not None else None
         if answer is not None and answer in named:
             self.refuse(("prompt", "template"), f"the template names {answer}, which is the answer")
-
-    def _number(self, *path: str) -> float | None:
-        node = self.reading.node(*path)
-        return number(node) if isinstance(node, Scalar) else None

@@ -7,11 +7,10 @@ have: a TypeError. Keys by version: data/nemo-automodel.json.
 
 from __future__ import annotations
 
-from epochlint.documents.document import Mapping, Scalar
-from epochlint.documents.scalars import number
-from epochlint.run.observation import Observation
+from epochlint.documents.document import Mapping
 from epochlint.trainers import tables
 from epochlint.trainers.copies import declared
+from epochlint.trainers.judge import Judge
 from epochlint.trainers.settings import text_of
 from epochlint.trainers.slips import slips
 from epochlint.trainers.trainer import is_null
@@ -32,17 +31,15 @@ _POSITIVE = {
 
 
 def check(taker: Taker) -> None:
-    found = _Check(taker)
+    found = _Check(taker, CONSUMER, "nemo-automodel")
     found.keys()
     found.counts()
     if taker.reading.mapping(_RATES) is not None:
         found.rates()
 
 
-class _Check:
-    def __init__(self, taker: Taker) -> None:
-        self.taker = taker
-        self.reading = taker.reading
+class _Check(Judge):
+    __slots__ = ()
 
     def keys(self) -> None:
         """Keys that no version of the class has; a copy in the project may have more."""
@@ -59,68 +56,56 @@ class _Check:
 
     def counts(self) -> None:
         for key, since in _POSITIVE.items():
-            value = self._number(_STEPS, key)
+            value = self.number(_STEPS, key)
             if value is not None and value <= 0:
                 divides = key == "ckpt_every_steps" and value == 0  # before it was asked for
-                self._refuse((_STEPS, key), f"{key} must be above 0, not {value:g}", "" if divides else since)
-        epochs = self._number(_STEPS, "num_epochs")
+                self.refuse((_STEPS, key), f"{key} must be above 0, not {value:g}", "" if divides else since)
+        epochs = self.number(_STEPS, "num_epochs")
         if epochs is not None and epochs != int(epochs):
-            self._refuse((_STEPS, "num_epochs"), f"num_epochs must be a whole number, not {epochs:g}")
+            self.refuse((_STEPS, "num_epochs"), f"num_epochs must be a whole number, not {epochs:g}")
         if is_null(self.reading.node(_STEPS, "global_batch_size")):
-            self._refuse((_STEPS, "global_batch_size"), "global_batch_size must be a number")
+            self.refuse((_STEPS, "global_batch_size"), "global_batch_size must be a number")
 
     def rates(self) -> None:
-        warm, decay = self._number(_RATES, "lr_warmup_steps"), self._number(_RATES, "lr_decay_steps")
+        warm, decay = self.number(_RATES, "lr_warmup_steps"), self.number(_RATES, "lr_decay_steps")
         if warm is not None and 0 < warm < 1:
-            self._refuse(
+            self.refuse(
                 (_RATES, "lr_warmup_steps"), f"the warmup is a number of steps, not a share ({warm:g})", "0.6.0"
             )
         elif warm is not None and decay is not None and warm >= decay:
-            self._refuse(
+            self.refuse(
                 (_RATES, "lr_warmup_steps"), f"the warmup of {warm:g} steps must end before the {decay:g} of the decay"
             )
-        rate = self._number("optimizer", "lr")
-        top = self._number(_RATES, "max_lr")
+        rate = self.number("optimizer", "lr")
+        top = self.number(_RATES, "max_lr")
         top = top if top is not None else rate
         for key in ("min_lr", "init_lr"):
-            value = self._number(_RATES, key)
+            value = self.number(_RATES, key)
             if value is not None and top is not None and value > top:
-                self._refuse((_RATES, key), f"{key} {value:g} is above the highest rate {top:g}")
-        low = self._number(_RATES, "min_lr")
+                self.refuse((_RATES, key), f"{key} {value:g} is above the highest rate {top:g}")
+        low = self.number(_RATES, "min_lr")
         if low is not None and low < 0:
-            self._refuse((_RATES, "min_lr"), "min_lr must not be below 0")
+            self.refuse((_RATES, "min_lr"), "min_lr must not be below 0")
         style = text_of(self.reading.node(_RATES, "lr_decay_style"))
         if style is not None and style not in _STYLES and style.replace("-", "").replace("_", "").isalnum():
-            self._refuse((_RATES, "lr_decay_style"), f"lr_decay_style is one of {', '.join(_STYLES)}, not {style}")
+            self.refuse((_RATES, "lr_decay_style"), f"lr_decay_style is one of {', '.join(_STYLES)}, not {style}")
         elif style == "WSD" and self._absent(_RATES, "wsd_decay_steps"):
-            self._refuse((_RATES, "lr_decay_style"), "WSD needs wsd_decay_steps")
+            self.refuse((_RATES, "lr_decay_style"), "WSD needs wsd_decay_steps")
         self._weight_decay()
 
     def _weight_decay(self) -> None:
-        usual = self._number("optimizer", "weight_decay")
-        first, last = (self._number(_RATES, key) for key in ("start_wd", "end_wd"))
+        usual = self.number("optimizer", "weight_decay")
+        first, last = (self.number(_RATES, key) for key in ("start_wd", "end_wd"))
         begin, end = (first if first is not None else usual), (last if last is not None else usual)
         style = text_of(self.reading.node(_RATES, "wd_incr_style"))
         if begin is None or end is None or (first is None and last is None):
             return
         key = (_RATES, "end_wd" if last is not None else "start_wd")
         if end < begin:
-            self._refuse(key, f"the weight decay ends at {end:g}, below the {begin:g} that it begins with")
+            self.refuse(key, f"the weight decay ends at {end:g}, below the {begin:g} that it begins with")
         elif end > begin and (self._absent(_RATES, "wd_incr_style") or style == "constant"):
-            self._refuse(key, f"a weight decay from {begin:g} to {end:g} needs a wd_incr_style of linear or cosine")
+            self.refuse(key, f"a weight decay from {begin:g} to {end:g} needs a wd_incr_style of linear or cosine")
 
     def _absent(self, *path: str) -> bool:
         node = self.reading.node(*path)
         return (node is None and not self.reading.open_ended) or is_null(node)
-
-    def _number(self, *path: str) -> float | None:
-        node = self.reading.node(*path)
-        return number(node) if isinstance(node, Scalar) else None
-
-    def _refuse(self, path: tuple[str, ...], reason: str, since: str = "") -> None:
-        found = self.reading.entry(*path)
-        if found is not None:
-            values: dict[str, object] = {"reason": reason, "consumer": CONSUMER}
-            if since:
-                values |= {"package": "nemo-automodel", "since": since}
-            self.taker.run.observations.append(Observation("rejected", found[0].key_span, values))

@@ -11,9 +11,9 @@ from __future__ import annotations
 from epochlint.documents.document import Inherited, Mapping, Scalar, Sequence
 from epochlint.documents.scalars import boolean, number
 from epochlint.run.known import LAUNCH
-from epochlint.run.observation import Observation
 from epochlint.trainers import tables
 from epochlint.trainers.copies import declared
+from epochlint.trainers.judge import Judge
 from epochlint.trainers.settings import text_of
 from epochlint.trainers.slips import Names, slips
 from epochlint.trainers.trainer import is_null
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from epochlint.documents.document import Entry, Node
     from epochlint.source import Span
     from epochlint.trainers.settings import Taker
-    from epochlint.trainers.trainer import Reading
 
 CONSUMER = "NeMo-RL"
 _PYDANTIC = "0.7.0"  # from then on a schema checks types
@@ -114,10 +113,11 @@ def check(taker: Taker, algorithm: str, backend: str) -> None:
     _Check(taker, algorithm, backend).all()
 
 
-class _Check:
+class _Check(Judge):
+    __slots__ = ("algorithm", "backend")
+
     def __init__(self, taker: Taker, algorithm: str, backend: str) -> None:
-        self.taker = taker
-        self.reading: Reading = taker.reading
+        super().__init__(taker, CONSUMER, "nemo-rl")
         self.algorithm = algorithm
         self.backend = backend
 
@@ -213,13 +213,13 @@ class _Check:
             node = self.reading.node(*path)
             value = number(node) if isinstance(node, Scalar) else None
             if is_null(node):
-                self._refuse(path, f"{path[-1]} must be a number")
+                self.refuse(path, f"{path[-1]} must be a number")
             elif value is not None and value != int(value):
-                self._refuse(path, f"{path[-1]} must be a whole number, not {value:g}", _PYDANTIC)
+                self.refuse(path, f"{path[-1]} must be a whole number, not {value:g}", _PYDANTIC)
         if self.algorithm and is_null(self.reading.node("policy", "scheduler")) and self.backend == "dtensor_cfg":
-            self._refuse(("policy", "scheduler"), "a schedule is a list; leave it out for a constant rate")
-        if self._number("checkpointing", "save_period") == 0:
-            self._refuse(("checkpointing", "save_period"), "it divides by save_period")
+            self.refuse(("policy", "scheduler"), "a schedule is a list; leave it out for a constant rate")
+        if self.number("checkpointing", "save_period") == 0:
+            self.refuse(("checkpointing", "save_period"), "it divides by save_period")
 
     def _schedule(self) -> None:
         node = self.reading.node("policy", "scheduler")
@@ -228,16 +228,16 @@ class _Check:
         found = schedules(node)
         key = ("policy", "scheduler")
         if found.strange is not None and not found.unclear:
-            self._refuse(key, "each entry of the list has a `name` with `kwargs`, or `milestones`")
+            self.refuse(key, "each entry of the list has a `name` with `kwargs`, or `milestones`")
         elif found.place is None and not found.unclear:
-            self._refuse(key, "a list of schedules needs an entry with `milestones`")
+            self.refuse(key, "a list of schedules needs an entry with `milestones`")
         elif not found.unclear and len(found.classes) != len(found.milestones) + 1:
             count, marks = len(found.classes), len(found.milestones)
-            self._refuse(key, f"{count} schedules need {count - 1} milestones between them, not {marks}")
+            self.refuse(key, f"{count} schedules need {count - 1} milestones between them, not {marks}")
         for one in found.classes:
             start = one.number("start_factor", 1 / 3)
             if one.name.endswith(".LinearLR") and start is not None and not 0 < start <= 1:
-                self._refuse(key, f"start_factor must be above 0 and at most 1, not {start:g}")
+                self.refuse(key, f"start_factor must be above 0 and at most 1, not {start:g}")
 
     # Combinations -------------------------------------------------------------------------------------------------
 
@@ -247,24 +247,24 @@ class _Check:
             self._flag("policy", "dtensor_cfg", "enabled"),
         )
         if megatron is True and dtensor is True:
-            self._refuse(("policy", "megatron_cfg"), "megatron_cfg stands beside dtensor_cfg; only one may be enabled")
+            self.refuse(("policy", "megatron_cfg"), "megatron_cfg stands beside dtensor_cfg; only one may be enabled")
         elif megatron is False and dtensor is False:
-            self._refuse(("policy", "dtensor_cfg"), "either dtensor_cfg or megatron_cfg must be enabled")
+            self.refuse(("policy", "dtensor_cfg"), "either dtensor_cfg or megatron_cfg must be enabled")
         first = dtensor is True and megatron is False and self._flag("policy", "dtensor_cfg", "_v2") is False
         if first and self._flag("policy", "dtensor_cfg", "lora_cfg", "enabled") is True:
-            self._refuse(("policy", "dtensor_cfg", "lora_cfg"), "LoRA needs `_v2: true`", "0.5.0")
+            self.refuse(("policy", "dtensor_cfg", "lora_cfg"), "LoRA needs `_v2: true`", "0.5.0")
 
     def _batches(self) -> None:
         dynamic, packed = (self._flag("policy", name, "enabled") for name in ("dynamic_batching", "sequence_packing"))
         if self.algorithm == "dpo":
             for on, name in ((dynamic, "dynamic_batching"), (packed, "sequence_packing")):
                 if on is True:
-                    self._refuse(("policy", name), f"{name} does not go with DPO")
+                    self.refuse(("policy", name), f"{name} does not go with DPO")
         elif dynamic is True and packed is True:
-            self._refuse(("policy", "dynamic_batching"), "dynamic_batching does not go with sequence_packing")
+            self.refuse(("policy", "dynamic_batching"), "dynamic_batching does not go with sequence_packing")
         for key in ("gpus_per_node", "num_nodes"):
-            if self._number("cluster", key) == 0:
-                self._refuse(("cluster", key), f"{key} leaves no GPU to train on")
+            if self.number("cluster", key) == 0:
+                self.refuse(("cluster", key), f"{key} leaves no GPU to train on")
         settings = self.taker.run.settings
         gpus, size = settings.get("gpus"), settings.get("parallel")
         if gpus is not None and size is not None and gpus.number and size.number and gpus.number % size.number:
@@ -283,31 +283,31 @@ class _Check:
 
     def _online(self) -> None:
         answers, prompts = (
-            self._number("grpo", "num_generations_per_prompt"),
-            self._number("grpo", "num_prompts_per_step"),
+            self.number("grpo", "num_generations_per_prompt"),
+            self.number("grpo", "num_prompts_per_step"),
         )
-        batch = self._number("policy", "train_global_batch_size")
+        batch = self.number("policy", "train_global_batch_size")
         forced = ("loss_fn", "force_on_policy_ratio")
         if self._flag(*forced) is True and answers and prompts and batch and answers * prompts != batch:
             reason = f"force_on_policy_ratio needs a batch of {prompts:g} prompts x {answers:g} answers, not {batch:g}"
-            self._refuse(forced, reason, "0.5.0")
+            self.refuse(forced, reason, "0.5.0")
         factor = ("grpo", "batch_multiplier")
-        if self._flag("grpo", "use_dynamic_sampling") is False and (self._number(*factor) or 1) != 1:
-            self._refuse(factor, "batch_multiplier needs use_dynamic_sampling")
+        if self._flag("grpo", "use_dynamic_sampling") is False and (self.number(*factor) or 1) != 1:
+            self.refuse(factor, "batch_multiplier needs use_dynamic_sampling")
         unread = ("grpo", "skip_reference_policy_logprobs_calculation")
-        if self._flag(*unread) is True and (self._number("loss_fn", "reference_policy_kl_penalty") or 0) != 0:
-            self._refuse(
+        if self._flag(*unread) is True and (self.number("loss_fn", "reference_policy_kl_penalty") or 0) != 0:
+            self.refuse(
                 unread, "skip_reference_policy_logprobs_calculation needs reference_policy_kl_penalty: 0", _PYDANTIC
             )
         several = ("grpo", "val_num_generations_per_prompt")
-        count, metric = self._number(*several), ("grpo", "stop_at_validation_metric")
+        count, metric = self.number(*several), ("grpo", "stop_at_validation_metric")
         if count is not None and count < 1:
-            self._refuse(several, "val_num_generations_per_prompt must be at least 1", "0.8.0")
+            self.refuse(several, "val_num_generations_per_prompt must be at least 1", "0.8.0")
         stop = text_of(self.reading.node(*metric))
         if stop == "pass_k" and (count is None or count <= 1):
-            self._refuse(metric, "pass_k needs val_num_generations_per_prompt above 1", "0.8.0")
+            self.refuse(metric, "pass_k needs val_num_generations_per_prompt above 1", "0.8.0")
         elif stop is not None and self._absent("grpo", "stop_at_validation_threshold"):
-            self._refuse(metric, "stop_at_validation_threshold must be set beside it", "0.8.0")
+            self.refuse(metric, "stop_at_validation_threshold must be set beside it", "0.8.0")
 
     # What is written ----------------------------------------------------------------------------------------------
 
@@ -319,16 +319,3 @@ class _Check:
         """Off where it is not written; None where it cannot be known."""
         node = self.reading.node(*path)
         return boolean(node) if node is not None else False
-
-    def _number(self, *path: str) -> float | None:
-        node = self.reading.node(*path)
-        return number(node) if isinstance(node, Scalar) else None
-
-    def _refuse(self, path: tuple[str, ...], reason: str, since: str = "") -> None:
-        found = self.reading.entry(*path)
-        if found is None:
-            return
-        values: dict[str, object] = {"reason": reason, "consumer": CONSUMER}
-        if since:
-            values |= {"package": "nemo-rl", "since": since}
-        self.taker.run.observations.append(Observation("rejected", found[0].key_span, values))

@@ -249,11 +249,12 @@ class Taker:
         """Whether the loader makes a number of this text."""
         return self.loader.converts_text or (self.loader.reads_plain and node.plain)
 
-    def refuse(self, key: tuple[str, ...], reason: str, consumer: str) -> None:
-        """Notes that the trainer refuses what is written there."""
+    def refuse(self, key: tuple[str, ...], reason: str, consumer: str, **versions: str) -> None:
+        """Notes that the trainer refuses what is written there, `since` a version of a `package` where older ones took
+        it."""
         found = self.reading.entry(*key)
         if found is not None:
-            self.observe("rejected", self._place(found[0]), reason=reason, consumer=consumer)
+            self.observe("rejected", self._place(found[0]), None, reason=reason, consumer=consumer, **versions)
 
     def refuse_fractions(self, consumer: str, *keys: str | tuple[str, ...]) -> None:
         """Notes counts that are no whole numbers."""

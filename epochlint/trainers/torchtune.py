@@ -302,7 +302,7 @@ def _evaluations(get: Get, total: int, per_epoch: int) -> int | None:
     strategy, steps = get("eval_strategy"), get("eval_steps").number
     if not strategy.exact or strategy.value != "steps" or not steps:
         return 0 if strategy.exact else None
-    return total // int(steps)
+    return total // int(steps) if steps >= 1 else None
 
 
 _COUNTING = Counting(

@@ -102,7 +102,8 @@ BASES = (
     Base(
         "{model: {_component_: torchtune.models.llama3.lora_llama3_8b}, optimizer: {_component_: torch.optim.AdamW},"
         "tokenizer: {_component_: torchtune.models.llama3.llama3_tokenizer}, loss: {_component_: a}, epochs: 1,"
-        "dataset: {_component_: torchtune.datasets.alpaca_dataset, packed: true}, lr_scheduler: {_component_: a}}",
+        "dataset_val: {_component_: a}, run_val_every_n_steps: 5, batch_size: 2, max_steps_per_epoch: 50,"
+        "dataset: {_component_: torchtune.datasets.alpaca_dataset, packed: false}, lr_scheduler: {_component_: a}}",
         "torchtune",
         command=("cli", "tune", "run", "lora_finetune_single_device"),
     ),
