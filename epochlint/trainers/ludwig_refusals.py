@@ -5,8 +5,6 @@ Read at 0.11.0 and 0.17.8 (`schema/`, `config_validation/checks.py`) and recorde
 
 from __future__ import annotations
 
-import re
-
 from epochlint.documents.document import Scalar, Sequence
 from epochlint.documents.scalars import number
 from epochlint.trainers.judge import Judge
@@ -17,6 +15,8 @@ from epochlint.trainers.trainer import is_null
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from epochlint.trainers.settings import Taker
 
 CONSUMER = "Ludwig"
@@ -173,7 +173,7 @@ class _Judge(Judge):
         task = self.reading.node("prompt", "task")
         if not template:
             return
-        named = set(re.findall(r"\{([^{}]*)\}", template))
+        named = set(_named(template))
         if not named and (task is None or is_null(task)):
             self.refuse(("prompt", "template"), "the template names no column, and not {__sample__}")
         outputs = self.reading.node("output_features")
@@ -183,3 +183,13 @@ class _Judge(Judge):
         answer = text_of(get("column") or get("name")) if get is not None else None
         if answer is not None and answer in named:
             self.refuse(("prompt", "template"), f"the template names {answer}, which is the answer")
+
+
+def _named(template: str) -> Iterator[str]:
+    """What its check takes for columns: the text from a brace to the next closing one of the line. Of `{{b}}`, which
+    stands for itself, that is no column."""
+    for line in template.split("\n"):
+        begin = line.find("{")
+        while begin >= 0 and (end := line.find("}", begin)) >= 0:
+            yield line[begin + 1 : end]
+            begin = line.find("{", end)

@@ -252,7 +252,7 @@ def _has(owner: str, key: str) -> bool:
 
 def _options(taker: Taker, flags: Mapping, refuses: bool) -> None:
     """Options of the command: one for each key, with dashes; typer refuses all others. Words are checked where unknown
-    keys are."""
+    keys are; of a list, an option gives one item."""
     owners = [tables.load(LABEL, owner) for owner in _SECTIONS.values()]
     homes = {name.replace("_", "-"): table for table in owners for name in table.names()}
     known = frozenset({*homes, "model", *(f"no-{name}" for name in homes), *_FLAGS})
@@ -262,7 +262,7 @@ def _options(taker: Taker, flags: Mapping, refuses: bool) -> None:
             continue
         if option not in known:
             _odd_option(taker, entry, option, known)
-        elif option in homes and (homes[option].type(entry.key) == "int" or refuses):
+        elif option in homes and (kind := homes[option].type(entry.key)) != "list" and (kind == "int" or refuses):
             for _, reason in misfits(Mapping(flags.span, [entry]), homes[option]):
                 taker.observe("rejected", entry.key_span, reason=reason, consumer=LABEL)
 

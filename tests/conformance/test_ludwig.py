@@ -76,3 +76,12 @@ def test_keys_of_the_trainer_are_dropped(name: str) -> None:
     whole = files["config.yaml"].replace("gradient_accumulation_steps: 1", "").replace("learning_rate: 0.0001", "")
     findings = check_project({"config.yaml": whole}, assume, select=["CFG003", "CFG004"]).findings
     assert {finding.code for finding in findings} & {"CFG003", "CFG004"}
+
+
+@pytest.mark.parametrize(("braces", "refused"), [("{{{{{}}}}}", False), ("{{{}}}", True)])
+def test_doubled_braces_name_no_column(braces: str, refused: bool) -> None:
+    """`check_prompt_requirements` (0.9 to 0.17.8) takes the text up to the first closing brace, `{answer`, for one."""
+    case = dict(load("ludwig")["cases"]["value/template with the answer"])
+    case["config"] = {**case["config"], "prompt": {"template": "{prompt} " + braces.format("answer")}}
+    findings = check_project(*project(case)).findings
+    assert any("which is the answer" in finding.message for finding in findings) == refused

@@ -64,3 +64,12 @@ def test_a_limit_wins_over_the_epochs_and_says_so() -> None:
     report = check_project({"c.yaml": CONFIG.format(limit=60, more="")}, {"gpus": 1, "records": 1000}, ["c.yaml"])
     (finding,) = (finding for finding in report.findings if finding.code == "STP001")
     assert (finding.span.place.line, finding.level) == (7, "warning")
+
+
+def test_an_option_gives_one_item_of_a_list() -> None:
+    files = {
+        "run.sh": "unsloth train --config c.yaml --local-dataset a.jsonl\n",
+        "c.yaml": CONFIG.format(limit=0, more=""),
+    }
+    report = check_project(files, {"gpus": 1, "records": 1000, "unsloth": "2026.10.9"})
+    assert [finding.message for finding in report.findings if finding.level == "error"] == []
