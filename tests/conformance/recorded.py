@@ -6,14 +6,19 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import pytest
 import yaml
 
 from tests.helpers import check_project
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterable, Iterator
+
+    from _pytest.mark.structures import ParameterSet
 
     from epochlint.lint import Checked, Report
+
+    _Run = tuple[str, str, dict[str, Any], dict[str, Any]]
 
 DATA = Path(__file__).parent / "data"
 
@@ -29,6 +34,24 @@ def runs(name: str) -> Iterator[tuple[str, str, dict[str, Any], dict[str, Any]]]
     for version, result in recording["results"].items():
         for case, happened in result["runs"].items():
             yield version, case, recording["cases"][case], happened
+
+
+def trained(recorded: Iterable[_Run]) -> list[ParameterSet]:
+    """(version, what was asked, what happened) of those that went through."""
+    return [
+        pytest.param(version, case, happened, id=f"{version} {name}")
+        for version, name, case, happened in recorded
+        if "error" not in happened
+    ]
+
+
+def refused(recorded: Iterable[_Run], unforeseen: Callable[[str, str], object]) -> list[ParameterSet]:
+    """(version, case, what was asked) of those that did not, but for those that nobody could foresee."""
+    return [
+        pytest.param(version, name, case, id=f"{version} {name}")
+        for version, name, case, happened in recorded
+        if "error" in happened and not unforeseen(version, name)
+    ]
 
 
 def rows(count: int, form: str = "alpaca") -> str:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.conformance.recorded import explained, load, runs, text, value
+from tests.conformance.recorded import explained, load, refused, runs, text, value
 from tests.helpers import check_project
 
 RUNS = list(runs("megatron_bridge"))
@@ -56,11 +56,7 @@ def test_trains_as_recorded(version: str, case: dict[str, Any], happened: dict[s
 
 @pytest.mark.parametrize(
     ("version", "name", "case"),
-    [
-        pytest.param(version, name, case, id=f"{version} {name}")
-        for version, name, case, happened in RUNS
-        if "error" in happened and not name.startswith((*UNFORESEEN, *_OLDER.get(version, ())))
-    ],
+    refused(RUNS, lambda version, name: name.startswith((*UNFORESEEN, *_OLDER.get(version, ())))),
 )
 def test_says_beforehand_what_is_refused(version: str, name: str, case: dict[str, Any]) -> None:
     findings = check_project(*project(case, version)).findings

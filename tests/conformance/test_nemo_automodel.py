@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.conformance.recorded import explained, load, runs, text, value
+from tests.conformance.recorded import explained, load, refused, runs, text, trained, value
 from tests.helpers import check_project
 
 RUNS = [one for one in runs("nemo_automodel") if "step_scheduler" in one[2]["config"]]
@@ -32,11 +32,7 @@ def project(case: dict[str, Any], version: str = NEWEST) -> tuple[dict[str, str]
 
 @pytest.mark.parametrize(
     ("version", "case", "happened"),
-    [
-        pytest.param(version, case, happened, id=f"{version} {name}")
-        for version, name, case, happened in RUNS
-        if "error" not in happened
-    ],
+    trained(RUNS),
 )
 def test_trains_as_recorded(version: str, case: dict[str, Any], happened: dict[str, Any]) -> None:
     checked, report = explained(*project(case, version))
@@ -55,11 +51,7 @@ def test_trains_as_recorded(version: str, case: dict[str, Any], happened: dict[s
 
 @pytest.mark.parametrize(
     ("version", "name", "case"),
-    [
-        pytest.param(version, name, case, id=f"{version} {name}")
-        for version, name, case, happened in RUNS
-        if "error" in happened and not name.startswith((*UNFORESEEN, *_OLDER[version]))
-    ],
+    refused(RUNS, lambda version, name: name.startswith((*UNFORESEEN, *_OLDER[version]))),
 )
 def test_says_beforehand_what_is_refused(version: str, name: str, case: dict[str, Any]) -> None:
     findings = check_project(*project(case, version)).findings

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.conformance.recorded import explained, load, rows, runs, value
+from tests.conformance.recorded import explained, load, refused, rows, runs, trained, value
 from tests.helpers import check_project
 
 RUNS = list(runs("openrlhf"))
@@ -41,11 +41,7 @@ def project(case: dict[str, Any], version: str = NEWEST) -> tuple[dict[str, str]
 
 @pytest.mark.parametrize(
     ("version", "case", "happened"),
-    [
-        pytest.param(version, case, happened, id=f"{version} {name}")
-        for version, name, case, happened in RUNS
-        if "error" not in happened
-    ],
+    trained(RUNS),
 )
 def test_trains_as_recorded(version: str, case: dict[str, Any], happened: dict[str, Any]) -> None:
     checked, report = explained(*project(case, version))
@@ -61,11 +57,7 @@ def test_trains_as_recorded(version: str, case: dict[str, Any], happened: dict[s
 
 @pytest.mark.parametrize(
     ("version", "name", "case"),
-    [
-        pytest.param(version, name, case, id=f"{version} {name}")
-        for version, name, case, happened in RUNS
-        if "error" in happened and name not in UNFORESEEN
-    ],
+    refused(RUNS, lambda version, name: name in UNFORESEEN),
 )
 def test_says_beforehand_what_is_refused(version: str, name: str, case: dict[str, Any]) -> None:
     findings = check_project(*project(case, version)).findings

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.conformance.recorded import explained, load, runs, value
+from tests.conformance.recorded import explained, load, runs, trained, value
 from tests.helpers import check_project
 
 RUNS = list(runs("unsloth"))
@@ -50,11 +50,7 @@ def project(case: dict[str, Any], version: str = NEWEST) -> tuple[dict[str, str]
 
 @pytest.mark.parametrize(
     ("version", "case", "happened"),
-    [
-        pytest.param(version, case, happened, id=f"{version} {name}")
-        for version, name, case, happened in RUNS
-        if "error" not in happened
-    ],
+    trained(RUNS),
 )
 def test_trains_as_recorded(version: str, case: dict[str, Any], happened: dict[str, Any]) -> None:
     checked, report = explained(*project(case, version))
