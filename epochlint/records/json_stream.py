@@ -39,9 +39,9 @@ _MOST_BROKEN = 10_000
 _MOST_ON_LINE = 100_000
 """Values on one line after which a file is given up."""
 _MOST_OTHERS = 100_000
+"""Elements of an array that are neither objects nor texts after which it is given up."""
 _DEEPEST = 200
 """Floors of a value that are looked through."""
-"""Elements of an array that are neither objects nor texts after which it is given up."""
 _SCALARS = frozenset((str, int, float, bool))
 
 

@@ -55,7 +55,7 @@ def parallel(mapping: Mapping) -> Known | None:
     if block is not None:
         for name in ("tp_size", "cp_size", "sp_size"):
             node = block.get(f"parallelism_config_{name}") or block.get(name)
-            size = number(node) if isinstance(node, Scalar) else None
+            size = number(node)
             if size is not None and size > 1:
                 product *= int(size)
     return Known(product, COMPANION, key_span=found.key_span) if found is not None and product > 1 else None

@@ -77,7 +77,7 @@ def _method(hf: Hf) -> None:
 def _numbers(hf: Hf) -> None:
     epochs = hf.reading.entry("num_train_epochs")
     if epochs is not None:
-        value = number(epochs[0].value) if isinstance(epochs[0].value, Scalar) else None
+        value = number(epochs[0].value)
         if is_null(epochs[0].value):
             _refuse(hf, "num_train_epochs", "num_train_epochs must be a number, not null")
         elif value is not None and value <= 0 and hf.setting("max_steps").number is not None:

@@ -81,7 +81,7 @@ def _mixed(taker: Taker) -> None:
     for entry, subset in zip(mixer.entries, subsets, strict=True):
         source = _named(entry.key, entry.value, reading, training[0] if training else "", subset)
         shared = _shared(taker, source, entry.value)
-        share = number(entry.value) if isinstance(entry.value, Scalar) else None
+        share = number(entry.value)
         if share is not None and share < 0:
             taker.observe("rejected", entry.key_span, reason="a share below 0 is none", consumer="get_datasets")
         if len(training) == 1:
@@ -90,7 +90,7 @@ def _mixed(taker: Taker) -> None:
 
 def _shared(taker: Taker, source: DataSource, node: Node | None) -> DataSource:
     """The first int(share x rows) of a set. More than all of them cannot be selected."""
-    value = number(node) if isinstance(node, Scalar) else None
+    value = number(node)
     if value is None:
         return DataSource(source.span)
     if value > 1 and node is not None:

@@ -10,13 +10,13 @@ from __future__ import annotations
 from epochlint.documents.document import Scalar, Sequence
 from epochlint.documents.scalars import boolean, number
 from epochlint.trainers import tables
+from epochlint.trainers.judge import Judge
 from epochlint.trainers.settings import text_of
 from epochlint.trainers.slips import Names, below, slips
 from epochlint.trainers.trainer import is_null
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from epochlint.documents.document import Node
     from epochlint.trainers.settings import Taker
     from epochlint.trainers.tables import Table
 
@@ -66,18 +66,13 @@ def _table(name: str) -> Table:
     return tables.load(package, name)
 
 
-class _Judge:
-    __slots__ = ("consumer", "name", "reading", "table", "taker")
+class _Judge(Judge):
+    __slots__ = ("name", "table")
 
     def __init__(self, taker: Taker, name: str, table: Table, consumer: str) -> None:
-        self.taker = taker
-        self.reading = taker.reading
+        super().__init__(taker, consumer)
         self.name = name
         self.table = table
-        self.consumer = consumer
-
-    def refuse(self, key: str, reason: str) -> None:
-        self.taker.refuse((key,), reason, self.consumer)
 
     # Keys -----------------------------------------------------------------------------------------------------------
 
@@ -108,7 +103,7 @@ class _Judge:
             if strict:
                 self._exactly(key, node, types)
             elif types == ["int"] and value is not None and value != int(value) and self.name != "lora_sft":
-                self.refuse(key, f"{key} must be a whole number, not {value:g}")
+                self.refuse((key,), f"{key} must be a whole number, not {value:g}")
         if self.name == "lora_sft":
             self._of_lora()
         if self.name == "osft":
@@ -121,11 +116,11 @@ class _Judge:
         found = type(value).__name__
         fits = found in types or (found == "bool" and "int" in types)
         if found in ("int", "float", "bool") and not fits and {"int", "float", "bool"} & set(types):
-            self.refuse(key, f"{key} must be {_article(types[0])}, not {node.raw}, which is {_article(found)}")
+            self.refuse((key,), f"{key} must be {_article(types[0])}, not {node.raw}, which is {_article(found)}")
         elif isinstance(value, str) and number(node) is not None and {"int", "float"} & set(types):
-            self.refuse(key, f"{key} must be {_article(types[0])}, not a text")
+            self.refuse((key,), f"{key} must be {_article(types[0])}, not a text")
         elif isinstance(value, str) and types == ["bool"] and boolean(node) is not None:
-            self.refuse(key, f"{key} must be True or False, not a text")
+            self.refuse((key,), f"{key} must be True or False, not a text")
 
     def _of_lora(self) -> None:
         consumer = "transformers"
@@ -133,29 +128,29 @@ class _Judge:
         for key in ("num_epochs", "micro_batch_size", "learning_rate", "warmup_steps", "effective_batch_size"):
             node = self.reading.node(key)
             if isinstance(node, Scalar) and isinstance(node.value, str) and number(node) is not None:
-                self.refuse(key, f"{key} must be a number, not a text")
+                self.refuse((key,), f"{key} must be a number, not a text")
 
     def _of_osft(self) -> None:
         ratio = self.reading.node("unfreeze_rank_ratio")
-        value = number(ratio) if isinstance(ratio, Scalar) else None
+        value = number(ratio)
         if value is not None and not 0 <= value <= 1:
-            self.refuse("unfreeze_rank_ratio", f"unfreeze_rank_ratio must lie between 0 and 1, not {value:g}")
+            self.refuse(("unfreeze_rank_ratio",), f"unfreeze_rank_ratio must lie between 0 and 1, not {value:g}")
 
     def _limits(self) -> None:
         length = self.taker.run.setting("sequence_length")
         if length.by_hand and length.number is not None and length.number < 1:
-            self.refuse("max_seq_len", "no record is shorter than that")
+            self.refuse(("max_seq_len",), "no record is shorter than that")
         if self.name != "ilab":
             return
         for keys, least, told in ((_ABOVE_ZERO, 1, "above 0"), (_NOT_NEGATIVE, 0, "at least 0")):
             for key in keys:
                 node = self.reading.node(key)
-                value = number(node) if isinstance(node, Scalar) else None
+                value = number(node)
                 if value is not None and value < least:
-                    self.refuse(key, f"{key} must be {told}")
+                    self.refuse((key,), f"{key} must be {told}")
         epochs = self.reading.entry("num_epochs")
         if epochs is not None and is_null(epochs[0].value):
-            self.refuse("num_epochs", "num_epochs must be a number, not null")
+            self.refuse(("num_epochs",), "num_epochs must be a number, not null")
 
     # Words ----------------------------------------------------------------------------------------------------------
 
@@ -164,7 +159,7 @@ class _Judge:
             for key, words in _ILAB_WORDS.items():
                 self._word(key, words)
             if text_of(self.reading.node("nproc_per_node")) in ("gpu", "auto"):
-                self.refuse("nproc_per_node", "nproc_per_node must be a number")
+                self.refuse(("nproc_per_node",), "nproc_per_node must be a number")
             return
         if self.name == "TrainingArgs":
             self._word("log_level", self.table.words("log_level"))
@@ -182,57 +177,57 @@ class _Judge:
                 self.taker.refuse(("lora", "quantize_data_type"), reason, self.consumer)
             betas = self.reading.node("adamw_betas")
             if isinstance(betas, Sequence) and len(betas.items) != 2:
-                self.refuse("adamw_betas", "adamw_betas must be two numbers")
+                self.refuse(("adamw_betas",), "adamw_betas must be two numbers")
             return
         if self.name in ("osft", "lora_sft"):
             self._word("lr_scheduler", tables.load("transformers", "TrainingArguments").words("lr_scheduler_type"))
         if self.name in ("sft", "osft"):
             processes = text_of(self.reading.node("nproc_per_node"))
             if processes is not None and processes.isalpha() and processes.lower() not in ("auto", "gpu"):
-                self.refuse("nproc_per_node", f"nproc_per_node must be auto, gpu or a number, not {processes}")
+                self.refuse(("nproc_per_node",), f"nproc_per_node must be auto, gpu or a number, not {processes}")
         usual = {"sft": "instructlab-training", "osft": "mini-trainer", "lora_sft": "unsloth"}[self.name]
         others = {"instructlab-training", "mini-trainer", "unsloth"} - {usual}
         backend = text_of(self.reading.node("backend"))
         if backend in others:
-            self.refuse("backend", f"{self.name} has no backend {backend}, but {usual}")
+            self.refuse(("backend",), f"{self.name} has no backend {backend}, but {usual}")
 
     def _word(self, key: str, words: tuple[str, ...]) -> None:
         word = text_of(self.reading.node(key))
         if words and word is not None and word.replace("_", "").isalnum() and word not in words:
-            self.refuse(key, f"{word} is none of {', '.join(words)}")
+            self.refuse((key,), f"{word} is none of {', '.join(words)}")
 
     # Together -------------------------------------------------------------------------------------------------------
 
     def together(self) -> None:
         if self._given("rdzv_endpoint") and self._given("master_addr"):
-            self.refuse("master_addr", "master_addr and rdzv_endpoint exclude each other")
+            self.refuse(("master_addr",), "master_addr and rdzv_endpoint exclude each other")
         if self.name in ("sft", "osft") and self._true("is_pretraining"):
             if not self.reading.open_ended and self.reading.entry("block_size") is None:
-                self.refuse("is_pretraining", "is_pretraining needs block_size")
+                self.refuse(("is_pretraining",), "is_pretraining needs block_size")
             if self.name == "osft" and self._true("unmask_messages"):
-                self.refuse("unmask_messages", "unmask_messages and is_pretraining exclude each other")
+                self.refuse(("unmask_messages",), "unmask_messages and is_pretraining exclude each other")
         limit = "max_tokens_per_gpu" if self.name == "sft" else "max_batch_len"
         if self.name in ("TrainingArgs", "sft", "ilab"):
-            most, length = self._number(limit), self._number("max_seq_len")
+            most, length = self.number(limit), self.number("max_seq_len")
             if most is not None and length is not None and most < length:
-                self.refuse(limit, f"{limit} {most:g} holds no record of max_seq_len {length:g}")
+                self.refuse((limit,), f"{limit} {most:g} holds no record of max_seq_len {length:g}")
         if self.name in ("TrainingArgs", "sft"):
             self._validation()
         if self.name == "TrainingArgs":
             self._lora()
 
     def _validation(self) -> None:
-        split, every = self._number("validation_split"), self.reading.entry("validation_frequency")
+        split, every = self.number("validation_split"), self.reading.entry("validation_frequency")
         if split is None:
             return
         if not 0 <= split < 1:
-            self.refuse("validation_split", f"validation_split must be at least 0 and below 1, not {split:g}")
+            self.refuse(("validation_split",), f"validation_split must be at least 0 and below 1, not {split:g}")
         elif split > 0 and every is None and not self.reading.open_ended:
-            self.refuse("validation_split", "validation_split needs validation_frequency")
+            self.refuse(("validation_split",), "validation_split needs validation_frequency")
         elif split > 0 and every is not None:
-            value = self._number("validation_frequency")
+            value = self.number("validation_frequency")
             if is_null(every[0].value) or (value is not None and value <= 0):
-                self.refuse("validation_frequency", "validation_frequency must be above 0 beside validation_split")
+                self.refuse(("validation_frequency",), "validation_frequency must be above 0 beside validation_split")
 
     def _lora(self) -> None:
         block = self.reading.mapping("lora")
@@ -244,9 +239,9 @@ class _Judge:
             return
         full = self.reading.node("accelerate_full_state_at_epoch")
         if full is None or (isinstance(full, Scalar) and boolean(full) is True):
-            self.refuse("lora", "LoRA needs accelerate_full_state_at_epoch to be False")
+            self.refuse(("lora",), "LoRA needs accelerate_full_state_at_epoch to be False")
         elif self._true("use_liger"):
-            self.refuse("use_liger", "use_liger and LoRA exclude each other")
+            self.refuse(("use_liger",), "use_liger and LoRA exclude each other")
 
     # Missing --------------------------------------------------------------------------------------------------------
 
@@ -274,10 +269,6 @@ class _Judge:
     def _true(self, key: str) -> bool:
         node = self.reading.node(key)
         return isinstance(node, Scalar) and boolean(node) is True
-
-    def _number(self, key: str) -> float | None:
-        node: Node | None = self.reading.node(key)
-        return number(node) if isinstance(node, Scalar) else None
 
 
 def _article(kind: str) -> str:

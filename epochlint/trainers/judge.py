@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from epochlint.documents.document import Scalar
 from epochlint.documents.scalars import number
 from epochlint.trainers.trainer import is_null
 
@@ -28,7 +27,7 @@ class Judge:
 
     def number(self, *path: str) -> float | None:
         node = self.reading.node(*path)
-        return number(node) if isinstance(node, Scalar) else None
+        return number(node)
 
     def written(self, *path: str) -> bool:
         """Whether there is a value, and not null."""

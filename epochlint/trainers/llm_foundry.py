@@ -128,10 +128,7 @@ def _take_data(run: Run, reading: Reading) -> None:
             split=split,
             subset=text_of(reading.node(*path, "hf_kwargs", "name")) or "",
             check=None if preprocessed else llm_foundry_rows.Rows(),
-            keep=_Kept(
-                number(length) if isinstance(length := reading.node(*path, "max_seq_len"), Scalar) else None,
-                preprocessed,
-            ),
+            keep=_Kept(number(reading.node(*path, "max_seq_len")), preprocessed),
         )
     )
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from math import ceil
 
-from epochlint.documents.document import Mapping, Scalar, Sequence
+from epochlint.documents.document import Mapping, Sequence
 from epochlint.documents.scalars import number
 from epochlint.run.counting import Counting, Steps, Warmup, after
 from epochlint.run.known import DEFAULT, DERIVED, UNKNOWN, WRITTEN, Known
@@ -97,7 +97,7 @@ def _split(taker: Taker) -> None:
         return
     parts: list[float | None] = list(_PARTS)
     if isinstance(node, Sequence):
-        parts = [number(one) if isinstance(one, Scalar) else None for one in node.items]
+        parts = [number(one) for one in node.items]
     elif node is not None:
         return
     train, valid, test = parts if len(parts) == 3 else (None, None, None)

@@ -167,7 +167,7 @@ def _schedule(taker: Taker) -> None:
     arguments = block.entry("arguments")
     if arguments is None or not isinstance(arguments.value, Sequence):
         return
-    numbers = [number(item) if isinstance(item, Scalar) else None for item in arguments.value.items]
+    numbers = [number(item) for item in arguments.value.items]
     if numbers and numbers[0] is not None:
         # The schedule's own rate takes the place of `learning_rate`; linear_schedule gives start, end, steps.
         rate = (

@@ -442,7 +442,7 @@ def _processes(reading: Reading) -> Known | None:
     product = 1
     for entry in (per_node, nodes):
         node = entry[0].value if entry is not None else None
-        count = number(node) if isinstance(node, Scalar) else None
+        count = number(node)
         if entry is not None and (count is None or count < 1 or count != int(count)):
             return UNKNOWN
         product *= int(count or 1)

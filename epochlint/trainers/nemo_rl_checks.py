@@ -65,7 +65,7 @@ class Schedule:
         node = self.arguments.get(key)
         if node is None:
             return None if self.arguments.open_ended else usual
-        return number(node) if isinstance(node, Scalar) else None
+        return number(node)
 
 
 class Schedules:
@@ -211,7 +211,7 @@ class _Check(Judge):
         sizes = [("policy", "train_global_batch_size"), ("policy", "train_micro_batch_size")]
         for path in (*limits, *sizes):
             node = self.reading.node(*path)
-            value = number(node) if isinstance(node, Scalar) else None
+            value = number(node)
             if is_null(node):
                 self.refuse(path, f"{path[-1]} must be a number")
             elif value is not None and value != int(value):

@@ -198,7 +198,7 @@ def _whole(reading: Reading, key: str, usual: int) -> int | None:
     node = reading.node(key)
     if node is None:
         return usual if not reading.open_ended else None
-    value = number(node) if isinstance(node, Scalar) else None
+    value = number(node)
     return int(value) if value is not None and value == int(value) else None
 
 
@@ -301,7 +301,7 @@ def _combinations(taker: Taker, kind: str) -> None:
     if boolean(reading.node("push_to_hub")) is False and launches is not False and not reading.open_ended:
         refuse("push_to_hub", "its evaluation jobs (try_launch_beaker_eval_jobs, on by default) need push_to_hub")
     ratio = reading.node("final_lr_ratio")
-    value = number(ratio) if isinstance(ratio, Scalar) else None
+    value = number(ratio)
     if value is not None and not 0 <= value <= 1:
         refuse("final_lr_ratio", f"final_lr_ratio must lie between 0 and 1, not {value:g}")
     elif value is not None and (text_of(reading.node("lr_scheduler_type")) or "linear") != "linear":

@@ -231,7 +231,7 @@ class _Check:
             found = [value for name in names for value in self.table.defaults(name, *self.range)]
             usual = found[0] if len(found) == 1 else default
             return usual if isinstance(usual, (int, float)) else None
-        value = number(entry.value) if isinstance(entry.value, Scalar) else None
+        value = number(entry.value)
         return value if value is None or value >= 0 else None
 
     def _refuse(self, names: Names, reason: str, since: str) -> None:

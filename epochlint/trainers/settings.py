@@ -261,7 +261,7 @@ class Taker:
         for key in keys:
             path = (key,) if isinstance(key, str) else key
             node = self.reading.node(*path)
-            value = number(node) if isinstance(node, Scalar) else None
+            value = number(node)
             if value is not None and value != int(value):
                 self.refuse(path, f"{path[-1]} must be a whole number, not {value:g}", consumer)
 

@@ -36,7 +36,7 @@ def _misfit(entry: Entry, table: Table, ends: Ends) -> str | None:
         return None if table.optional(key) or kind == "any" else f"{key} is null, which is no value for it"
     if kind in _SHAPES and isinstance(node, (Scalar, Sequence, Mapping)) and not isinstance(node, _SHAPES[kind]):
         return f"{key} must be {_NAMES[kind]}"
-    if kind == "int" and (value := _number(node)) is not None and value != int(value):
+    if kind == "int" and (value := number(node)) is not None and value != int(value):
         return f"{key} must be a whole number, not {value:g}"
     words = table.words(key, *ends)
     if words and isinstance(node, Scalar) and isinstance(node.value, str):
@@ -44,10 +44,6 @@ def _misfit(entry: Entry, table: Table, ends: Ends) -> str | None:
         if plain.replace("_", "").isalnum() and plain not in words:
             return f"{key} can be {', '.join(words)}, not {node.value}"
     return None
-
-
-def _number(node: Node) -> float | None:
-    return number(node) if isinstance(node, Scalar) else None
 
 
 _SHAPES: dict[str, type[Node] | tuple[type[Node], ...]] = {

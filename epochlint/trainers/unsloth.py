@@ -175,7 +175,7 @@ def _arguments(taker: Taker) -> None:
         option = as_written(entry)
         if option is not None and option not in _SCRIPT_FLAGS:
             _odd_option(taker, entry, option, _SCRIPT_FLAGS)
-        value = number(entry.value) if isinstance(entry.value, Scalar) else None
+        value = number(entry.value)
         if entry.key in _SCRIPT_WHOLE and value is not None and value != int(value):
             reason = f"{entry.key} must be a whole number, not {value:g}"
             taker.observe("rejected", entry.key_span, reason=reason, consumer=_SCRIPT)

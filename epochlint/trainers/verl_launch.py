@@ -208,7 +208,7 @@ class Launch:
     def _number(self, key: str) -> float | None:
         entry = self._entry(key)
         if entry is not None:
-            return number(entry.value) if isinstance(entry.value, Scalar) else None
+            return number(entry.value)
         return self.usual(key).number if not self.flags.open_ended else None
 
     def _refuse(self, taker: Taker, keys: tuple[str, ...], reason: str, since: str) -> None:

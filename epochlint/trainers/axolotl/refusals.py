@@ -96,7 +96,7 @@ class _Checks:
 
     def number(self, *path: str) -> float | None:
         node = self.reading.node(*path)
-        return number(node) if isinstance(node, Scalar) else None
+        return number(node)
 
     def word(self, *path: str) -> str | None:
         text = text_of(self.reading.node(*path))
@@ -261,7 +261,7 @@ def _parts_beyond(taker: Taker) -> None:
         if not isinstance(item, Mapping):
             continue
         parts, entry = item.get("shards"), item.entry("shards_idx")
-        many = number(parts) if isinstance(parts, Scalar) else None
+        many = number(parts)
         place = number(entry.value) if entry is not None and isinstance(entry.value, Scalar) else None
         if entry is not None and many and place is not None and place >= many:
             reason = f"of {many:g} shards the last one is {many - 1:g}, not {place:g}"

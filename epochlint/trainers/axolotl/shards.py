@@ -6,7 +6,6 @@ one part after the other: all rows.
 
 from __future__ import annotations
 
-from epochlint.documents.document import Scalar
 from epochlint.documents.scalars import number
 from epochlint.trainers.trainer import is_null
 
@@ -14,7 +13,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from epochlint.documents.document import Mapping
+    from epochlint.documents.document import Mapping, Node
     from epochlint.run.rows import Rows
 
 
@@ -63,6 +62,6 @@ def of(item: Mapping) -> Shard | object | None:
     return Shard(parts, place) if parts is not None and place is not None and 0 <= place < parts else UNCLEAR
 
 
-def _whole(node: object) -> int | None:
-    value = number(node) if isinstance(node, Scalar) else None
+def _whole(node: Node | None) -> int | None:
+    value = number(node)
     return int(value) if value is not None and value == int(value) and value >= 0 else None

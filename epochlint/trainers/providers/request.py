@@ -63,7 +63,7 @@ class Request:
             return UNKNOWN
         entry, origin = found
         node = entry.value
-        value = number(node) if isinstance(node, Scalar) else None
+        value = number(node)
         if isinstance(node, Scalar) and (
             node.value is None or (value is None and isinstance(node.value, str)) or value == -1
         ):

@@ -106,7 +106,7 @@ def _early_stopping(request: Request) -> None:
         node = reading.node(key)
         if node is None:
             return default
-        return number(node) if isinstance(node, Scalar) else None
+        return number(node)
 
     evaluations, patience, warmup = (
         value("n_evals", 0),
